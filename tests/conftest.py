@@ -1,5 +1,6 @@
-"""Hypothesis profiles, ``ci`` (``make test``) and ``nightly`` (``make test-slow``), the flags that rewrite files, and a
-folder for compiled kernels that lasts as long as the session.
+"""Hypothesis profiles, flags that rewrite files, and a folder for compiled kernels.
+
+The profiles are ``ci`` (``make test``) and ``nightly`` (``make test-slow``). The folder lasts as long as the session.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from tests.durations import Durations
 
 KERNELS = pytest.StashKey[str]()
 
-# A change is judged without a seed of the day or saved examples; a shared runner's speed is no finding.
+# The same change always gets the same answer, so no daily seed and no saved examples; deadlines would blame slow
+# runners.
 settings.register_profile("ci", derandomize=True, deadline=None, database=None, print_blob=True)
 settings.register_profile("nightly", deadline=None, max_examples=2_000, print_blob=True)
 settings.register_profile("dev", deadline=None)
@@ -23,13 +25,13 @@ settings.load_profile("dev")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The flags that rewrite golden files, and the record of durations, with what comes out now."""
+    """Add the flags that rewrite golden files and the record of durations with the current results."""
     parser.addoption("--update-golden", action="store_true", help="rewrite golden files instead of comparing")
     parser.addoption("--store-durations", action="store_true", help="write how long each file takes to durations.json")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let all workers share the kernels that one of them compiles, and leave nothing in anybody's home."""
+    """Share one folder of compiled kernels among all workers, and write nothing to anybody's home."""
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Durations(store=config.getoption("--store-durations")))
         config.stash[KERNELS] = os.environ["HOLDFAST_CACHE"] = tempfile.mkdtemp(prefix="holdfast-tests-")

@@ -1,7 +1,7 @@
-"""How long each file of tests takes: the ten slowest are shown, beside what ``tests/durations.json`` has recorded.
+"""How long each test file takes: prints the ten slowest beside the seconds recorded in ``tests/durations.json``.
 
-The seconds of a file are the sum over its tests, set-up and tear-down included, whichever worker ran them.
-``--store-durations`` writes the record anew; a run of a part of the tests renews the files that it ran.
+The seconds of a file are the sum over its tests, set-up and tear-down included, on all workers. ``--store-durations``
+rewrites the record; a run of some of the tests updates only the files that it ran.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Durations:
         self.seconds[file] = self.seconds.get(file, 0.0) + report.duration
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Show the slowest files, and write the record if that was asked for."""
+        """Print the slowest files, and write the record if it was asked for."""
         recorded = json.loads(RECORD.read_text()) if RECORD.exists() else {}
         terminalreporter.write_sep("-", "slowest files, in seconds")
         for line in slowest(self.seconds, recorded):
@@ -39,7 +39,7 @@ class Durations:
 
 
 def slowest(seconds: Mapping[str, float], recorded: Mapping[str, float]) -> list[str]:
-    """A line for each of the slowest files: its seconds, those recorded, its name."""
+    """A line for each of the slowest files: its seconds, the recorded seconds, its name."""
     order = sorted(seconds.items(), key=lambda each: (-each[1], each[0]))
     lines = []
     for file, took in order[:SHOWN]:
@@ -49,7 +49,7 @@ def slowest(seconds: Mapping[str, float], recorded: Mapping[str, float]) -> list
 
 
 def as_json(seconds: Mapping[str, float]) -> str:
-    """The record: a line for each file that takes a second, the files that are gone left out."""
+    """The record: a line for each existing file that takes a second or more."""
     root = RECORD.parents[1]
     kept = {file: took for file, took in sorted(seconds.items()) if took >= 1 and (root / file).exists()}
     return json.dumps(kept, indent=0) + "\n"

@@ -1,4 +1,4 @@
-"""A server of S3 on this machine, and credentials for it, as fixtures; a folder's ``conftest.py`` imports them."""
+"""Fixtures: an S3 server on this machine, and credentials for it. A folder's ``conftest.py`` imports them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def s3() -> Iterator[str]:
 
 @pytest.fixture
 def keys(monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
-    """Credentials of nobody, set for this test, and no others."""
+    """Credentials that belong to nobody, set for this test in place of any others."""
     for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL", "AWS_REGION", "AWS_DEFAULT_REGION"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIATESTOFNOBODY")

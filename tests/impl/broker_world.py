@@ -17,7 +17,7 @@ from impl.store.memory import MemoryStore
 
 
 class World:
-    """Everything arrives in the order in which it was sent. ``drops`` says which outputs of brokers do not arrive."""
+    """Brokers whose messages arrive in the order of sending. ``drops``: says which outputs of brokers are lost."""
 
     def __init__(self, *, fast_close: bool = False, as_built: frozenset[str] = frozenset()) -> None:
         self.settings = Settings(fast_close=fast_close, as_built=as_built)
@@ -44,7 +44,7 @@ class World:
         return name
 
     def crash(self, name: str) -> None:
-        """The process is gone."""
+        """Crash a process."""
         self.brokers.pop(name).crash()
 
     def tell(self, name: str, body: m.Asked) -> int:
@@ -54,7 +54,7 @@ class World:
         return self._commands
 
     def ask(self, name: str, body: m.Asked, *, wait: int = 2_000) -> m.Done:
-        """The answer to a command, which has to come within a time."""
+        """The answer to a command. Fails if it does not come within a time."""
         number = self.tell(name, body)
         self.settle()
         until = self.now + wait
@@ -69,18 +69,18 @@ class World:
         return done.values
 
     def arrive(self, name: str, body: wire.Body) -> None:
-        """A request that a process has sent arrives at the controller late; nobody waits for the answer."""
+        """Deliver a process's request to the controller late. No task waits for the answer."""
         self._to_controller(name, wire.Request(0, -1, body))
 
     def advance(self, ms: int) -> None:
-        """Move the clock, and let everything happen that is due."""
+        """Move the clock, and run everything that is due."""
         self.now += ms
         self._inputs += [(name, wire.Woken()) for name in self.brokers]
         self._to_controller("", wire.Woken())
         self.settle()
 
     def settle(self, most: int = 100_000) -> None:
-        """Deliver what has been sent, until nothing more is sent, or for a number of inputs."""
+        """Deliver messages until no more are sent, or N inputs."""
         while self._inputs and most:
             most -= 1
             name, event = self._inputs.popleft()
@@ -121,7 +121,7 @@ class World:
                     outputs += self.controller.handle(wire.Deleted(objects), self.now)
 
     def _publish(self) -> None:
-        """Everybody learns what is committed."""
+        """Send the committed metadata to all processes."""
         batches = tuple(self.controller.log.batches)
         for name in self.brokers:
             begin, self._seen[name] = self._seen[name], len(batches)

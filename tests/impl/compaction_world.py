@@ -1,4 +1,4 @@
-"""Streams with objects to compact, rounds over them, and what has to hold after a round."""
+"""Streams with objects to compact, rounds of compaction, and the checks after a round."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from impl.tasks import Job
 from tests.impl.object_world import LostError, Process, World
 
 ALL = 1
-"""A split size with which every stream gets stream objects."""
+"""A split size for which every stream gets stream objects."""
 
 
 def filled(streams: int = 3, uploads: int = 3) -> World:
-    """Streams of node 0, each with two batches in each of some sets."""
+    """Streams of node 0, with two batches each in each of N sets."""
     world = World()
     for _ in range(streams):
         world.create()
@@ -27,13 +27,13 @@ def filled(streams: int = 3, uploads: int = 3) -> World:
 
 
 def compact(world: World, node: int = 0, **limits: int) -> bool:
-    """A round over the sets of a node."""
+    """Run a round over the sets of a node."""
     process = Process(world, node, **limits)
     return process.run(process.compactor.compact_sets())
 
 
 def merge(world: World, stream: int, **limits: int) -> bool:
-    """A round over the stream objects of a stream, by its owner."""
+    """Run a round over the stream objects of a stream, by its owner."""
     process = Process(world, world.owner(stream), **limits)
     return process.run(process.compactor.compact_stream(stream, world.image.streams[stream].epoch))
 
@@ -49,9 +49,9 @@ def objects(world: World, stream: int) -> list[tuple[int, int]]:
 
 
 def settle(world: World) -> None:
-    """Everything is read, also after the deletion of what is not used any more.
+    """Check that every stream reads as before, also after unused objects are deleted.
 
-    No object of the store is forgotten, and the metadata knows the size of each that is used.
+    No object of the store is forgotten, and the metadata knows the size of each used object.
     """
     world.check()
     world.sweep()
@@ -64,7 +64,7 @@ def settle(world: World) -> None:
 
 
 def alone(uploads: int = 4) -> World:
-    """A stream of node 0 with stream objects of two offsets each, and another one beside it."""
+    """A stream of node 0 with stream objects of two offsets each, and another stream."""
     world = World()
     for _ in range(2):
         world.create()
@@ -84,17 +84,17 @@ def round_over_stream(process: Process) -> Job[bool]:
 
 
 def sent(world: World, job: Callable[[Process], Job[bool]], **limits: int) -> list[Any]:
-    """What a compaction sends."""
+    """The outputs of a compaction."""
     process = Process(world, **limits)
     assert process.run(job(process))
     return process.sent
 
 
 def loses(world: World) -> None:
-    """Some stream cannot be read any more, or reads something else."""
+    """Whether some stream cannot be read any more, or reads differently."""
     with pytest.raises(LostError):
         settle(world)
 
 
 async def nothing() -> None:
-    """A task without an effect: it lets the others of its process run."""
+    """A task that does nothing, so that other tasks of its process run."""

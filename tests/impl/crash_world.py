@@ -36,7 +36,7 @@ SMALL = log_cache.CacheLimits(block=3 * (log_cache.OVERHEAD + 8), capacity=1 << 
 
 
 class Flight(msgspec.Struct):
-    """A message on its way, to or from a process."""
+    """A message under way, to or from a process."""
 
     process: Process
     message: Any
@@ -76,7 +76,7 @@ class Process:
         return self.done[number]
 
     def take(self, event: m.Input) -> None:
-        """The process handles an input."""
+        """Let the process handle an input."""
         if not self.alive:
             return
         self.inputs += 1
@@ -89,7 +89,7 @@ class Process:
             self.crash()
 
     def crash(self) -> None:
-        """The process is gone. What it has sent is still on its way."""
+        """Crash the process. Its sent messages are still under way."""
         self.alive = False
         self.broker.crash()
 
@@ -113,7 +113,7 @@ class Process:
 
 
 class World:
-    """All of it. ``holds`` says of a message whether it is held back; ``held`` are those that are."""
+    """A controller, brokers and a store. ``holds``: whether a message is held back. ``held``: the held messages."""
 
     def __init__(self, *, v6: bool = True, **settings: Any) -> None:
         chosen: dict[str, Any] = {"wal": FAST, "cache": SMALL, "fast_close": v6, **settings}
@@ -142,13 +142,13 @@ class World:
         return process
 
     def serving(self, *nodes: int) -> list[Process]:
-        """Start a process of each node, and run until the controller has unfenced them."""
+        """Start a process of each node, and run until the controller has unfenced all of them."""
         found = [self.begin(node) for node in nodes]
         self.run(lambda: all(self.image.brokers.get(node) == "active" for node in nodes))
         return found
 
     def run(self, until: Callable[[], bool], ms: int = 5 * MINUTE) -> None:
-        """Deliver messages, and let time pass, until a condition holds. AssertionError after a time without it."""
+        """Deliver messages and let time pass until a condition holds. Raises AssertionError after a time limit."""
         limit = self.now + ms
         while not until():
             assert self.now <= limit, f"nothing has come of it in {ms} ms"
@@ -162,20 +162,20 @@ class World:
         self.now = until
 
     def release(self) -> None:
-        """Hold nothing back any more, and send on what was held."""
+        """Deliver the held messages, and hold none any more."""
         self.holds = lambda _: False
         self.flights.extendleft(reversed(self.held))
         self.held = []
 
     def resume(self, process: Process) -> None:
-        """A paused process goes on, with what has arrived meanwhile."""
+        """Resume a paused process with the inputs that have arrived meanwhile."""
         process.paused = False
         mine = [flight for flight in self.held if flight.process is process and flight.to_process]
         self.held = [flight for flight in self.held if not (flight.process is process and flight.to_process)]
         self.flights.extendleft(reversed(mine))
 
     def control(self, event: wire.Input) -> None:
-        """The controller handles an input; what it writes is committed at once, and everybody learns it."""
+        """Let the controller handle an input. Its records are committed at once, and published to all processes."""
         outputs = deque(self.controller.handle(event, self.now))
         begin = len(self.batches)
         while outputs:
@@ -254,7 +254,7 @@ def successor(world: World, node: int) -> Process:
 
 
 def payload(number: int) -> bytes:
-    """Eight bytes that say which batch this is."""
+    """Eight bytes that contain the number of a batch."""
     return b"%08d" % number
 
 
@@ -264,7 +264,7 @@ def append(process: Process, stream: int, number: int, count: int = 1) -> m.Done
 
 
 def contents(process: Process, stream: int, begin: int = 0) -> list[tuple[int, int, bytes]]:
-    """All batches of a stream from an offset on, as a process reads them. They have no gap and no overlap."""
+    """All batches of a stream from an offset on, as a process reads them, without gap and overlap."""
     done = process.ask(m.Fetch(stream, begin))
     assert done.error is E.NONE, done
     batches: list[tuple[int, int, bytes]] = done.values["batches"]
@@ -278,7 +278,7 @@ def contents(process: Process, stream: int, begin: int = 0) -> list[tuple[int, i
 
 
 def numbers(batches: list[tuple[int, int, bytes]]) -> list[int]:
-    """Which batches these are."""
+    """The numbers in the payloads of batches."""
     return [int(data) for _, _, data in batches]
 
 

@@ -1,6 +1,6 @@
-"""A controller, a bucket and the streams of two nodes: what was uploaded is known, and can be read at any time.
+"""A controller, a bucket and the streams of two nodes, whose uploaded records can be checked at any time.
 
-Uploads are made here, without a broker. A process runs reads and compactions, and may crash at each of its outputs.
+The world uploads without a broker. A process runs reads and compactions, and may crash at each of its outputs.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ HOUR_MS = 3_600_000
 
 
 class LostError(AssertionError):
-    """A stream does not have what it should have."""
+    """A stream lacks a record, or has one too many."""
 
 
 class CrashedError(Exception):
-    """The process has crashed, as the test wanted."""
+    """The process has crashed where the test asked for it."""
 
 
 class World:
-    """``records``: what was uploaded to each stream that was not deleted, by base."""
+    """``records``: the uploaded records of each existing stream, by base."""
 
     def __init__(self) -> None:
         self.store = MemoryStore()
@@ -58,13 +58,13 @@ class World:
         return self.controller.image
 
     def ask(self, body: wire.Body) -> wire.Answer:
-        """The answer of the controller, which must not be an error."""
+        """The controller's answer. Fails if it is an error."""
         answer = self.answer(body)
         assert answer.error is E.NONE, f"{body}: {answer.error}"
         return answer
 
     def answer(self, body: wire.Body) -> wire.Answer:
-        """The answer of the controller, whose records are committed at once."""
+        """The controller's answer. Its records are committed at once."""
         ((operation,),) = events_of(body)
         outcome = self.controller.execute(operation)
         return wire.Answer(outcome.error, outcome.values)
@@ -83,17 +83,17 @@ class World:
         self.ask(wire.OpenStreams(node, 1, (OpenItem(stream, self.image.streams[stream].epoch + 1),)))
 
     def close(self, stream: int, end: int = -1) -> None:
-        """The owner closes a stream, at an end if that is a fast close."""
+        """Close a stream as its owner; with an end, by a fast close."""
         item = CloseItem(stream, self.image.streams[stream].epoch, end)
         self.ask(wire.CloseStreams(self.owner(stream), 1, (item,)))
 
     def move(self, stream: int, node: int) -> None:
-        """Another owner, or the same one with another epoch."""
+        """Give a stream to another owner, or to the same one under another epoch."""
         self.close(stream)
         self.open(stream, node)
 
     def trim(self, stream: int, to: int) -> None:
-        """The owner trims a stream."""
+        """Trim a stream as its owner."""
         item = TrimItem(stream, self.image.streams[stream].epoch, to)
         self.ask(wire.TrimStreams(self.owner(stream), 1, (item,)))
 
@@ -111,7 +111,7 @@ class World:
         return current.node
 
     def owned(self, node: int) -> list[int]:
-        """The streams that a node can append to."""
+        """The streams to which a node can append."""
         return [
             each
             for each in self.records
@@ -121,9 +121,9 @@ class World:
     def upload(
         self, node: int, counts: dict[int, list[int]], *, alone: tuple[int, ...] = (), at: int | None = None
     ) -> list[int]:
-        """Upload batches of streams, with as many offsets as given: the streams in ``alone`` with an object each.
+        """Upload batches of streams with these numbers of offsets, and return the object ids, the set's first.
 
-        They begin at the end of their streams, or at an offset. Returns the ids of the objects, the set first.
+        Streams in ``alone`` get an object each. Batches begin at the end of their stream, or at a given offset.
         """
         batches = {each: self._batches(each, counts[each], at) for each in sorted(counts)}
         first: int = self.ask(wire.PrepareObjects(len(alone) + 1, HOUR_MS)).values["first"]
@@ -158,12 +158,12 @@ class World:
     # What can be read -----------------------------------------------------------------------------------------
 
     def expected(self, stream: int) -> list[Record]:
-        """The records that a stream still has."""
+        """The records that a stream must still have."""
         start = self.image.streams[stream].start
         return [record for record in self.records[stream] if record.base + record.count > start]
 
     def check(self) -> None:
-        """Read all streams: nothing is lost, nothing is there twice, and what is deleted is gone. Raises LostError."""
+        """Read all streams. Raises LostError for a missing, doubled or undeleted record."""
         for stream in self.records:
             row = self.image.streams[stream]
             process = Process(self)
@@ -184,14 +184,14 @@ class World:
             raise LostError(f"stream {stream} is deleted, and can be read")
 
     def sweep(self) -> None:
-        """Delete everything that the controller has marked, at once (OB-05)."""
+        """Delete all objects that the controller has marked, at once (OB-05)."""
         for object_id, stored in self.image.objects.items():
             if stored.state is ObjectState.MARK_DESTROYED:
                 self.store.objects.pop(object_key(object_id), None)
 
 
 class Process:
-    """A process of a node, with a reader and a compactor. ``outputs``: how many were answered, or met the crash."""
+    """A process of a node, with a reader and a compactor. ``outputs``: the number answered or lost in the crash."""
 
     def __init__(self, world: World, node: int = 0, epoch: int = 1, *, indexes: int = 256, **limits: int) -> None:
         self.world = world
@@ -214,7 +214,7 @@ class Process:
         return answer
 
     def run(self, job: Job[T], **faults: Any) -> T:
-        """The result of a task that ends without an input from elsewhere."""
+        """The result of a task that needs no input from outside."""
         return self.start(job, **faults).result()
 
     def start(
@@ -226,10 +226,10 @@ class Process:
         before: Callable[[int], object] = lambda _: None,
         answer: Callable[[Operation | wire.Body, Any], Any] = lambda _, found: found,
     ) -> Gate[T]:
-        """Run a task as far as it gets without an input from elsewhere.
+        """Run a task until it needs an input from outside.
 
-        ``before`` is called before each output takes effect, with its number; ``answer`` may replace an answer. The
-        process crashes at output ``crash_at``, before or after that takes effect: CrashedError.
+        ``before`` is called with the number of each output before it takes effect, and ``answer`` may replace the
+        answer. The process crashes at output ``crash_at``, before or after its effect: raises CrashedError.
         """
         gate = self.tasks.start(job)
         while True:
@@ -249,7 +249,7 @@ class Process:
                 self.tasks.answer(number, found)
 
     def wake(self, ms: int) -> None:
-        """Time passes; what waits for it goes on, as far as it gets without an output."""
+        """Let time pass, and run the waiting tasks until they send an output."""
         self.world.controller.advance(ms)
         assert not self.tasks.run(self.world.controller.now)
 

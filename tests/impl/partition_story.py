@@ -32,21 +32,21 @@ from tests.impl.s3_world import REST_MS, RETENTION_MS, SMALL, CountingStore
 
 TOPIC = "t"
 HOMES = (1, 2, 3)
-"""Where the partitions begin."""
+"""The first owners of the partitions."""
 LINGERS_MS = (0, 10, 30)
-"""For each producer: how long a send waits for others, to be joined with them in one batch."""
+"""For each producer, the time that a send waits for others in order to share a batch."""
 SENDERS = 4
-"""How many processes of a producer send, each one value after the other, to the partitions in turn."""
+"""The number of sending processes of each producer. Each sends values to the partitions in turn."""
 PAUSE_MS = 20
-"""How long a sender waits between two sends, and how often the operator looks whether something has happened."""
+"""The pause of a sender between two sends, and of the operator between two looks."""
 DELIVERY_MS = 300_000
-"""How long a send is repeated. A failover begins when the failed process is a minute old (FO-01)."""
+"""The time for which a send is repeated. A failover begins when the failed process is a minute old (FO-01)."""
 LONGEST_MS = 3_600_000
-"""How long the story may take in the time of the world."""
+"""The limit of the story's time in the world."""
 
 
 class Sent(msgspec.Struct, frozen=True):
-    """A send to a partition. ``value``: which is unique. ``count``: the number of its records."""
+    """A send to a partition. ``value`` is unique. ``count``: the number of its records."""
 
     partition: int
     value: int
@@ -75,20 +75,20 @@ class PartitionStory:
         self.records = records
         self.moves = 0
         self.cancelled = ""
-        """How the cancel has ended."""
+        """The result of the cancel."""
         self.interrupted = 0
-        """How many sends to partition 0 were under way when its owner crashed."""
+        """The number of sends to partition 0 that were under way when its owner crashed."""
         self.sent: dict[str, list[Sent]] = {}
         self.read: dict[int, list[SendRecords]] = {}
         self._busy: dict[str, int] = {}
-        """By sender: the partition of the send that has no outcome."""
+        """By sender, the partition of its send without an outcome."""
         self._total = self._acked = self._values = 0
         self._operator, self._reader = self.clients.client("operator"), self.clients.client("reader")
         self._admin = Admin(self._operator, lambda _, partition: partition)
         self._consumer = Consumer(self._reader)
 
     def run(self) -> None:
-        """Run the story up to the last final read."""
+        """Run the story to the end of the final reads."""
         clients = self.clients
         created = clients.start(self._operator, self._admin.create_topic("admin", TOPIC, HOMES))
         clients.run(created)
@@ -109,7 +109,7 @@ class PartitionStory:
             ]
         clients.run(*tasks, ms=LONGEST_MS)
         clients.losses = 0
-        # What is late arrives, and brokers upload and compact.
+        # Late messages arrive, and brokers upload and compact.
         clients.run(clients.start(self._reader, self._reader.sleep(2 * DELAY_MS + REST_MS)))
         clients.run(*(clients.start(self._reader, self._read_all(partition)) for partition in range(len(HOMES))))
         clients.history.missing = ""
@@ -132,7 +132,7 @@ class PartitionStory:
             await producer.node.sleep(PAUSE_MS)
 
     async def _follow(self) -> None:
-        """Read all partitions while they are written."""
+        """Read all partitions while producers write them."""
         while self._acked < self.records:
             for partition in range(len(HOMES)):
                 await self._consumer.poll(f"follower {partition}", TOPIC, partition, partition, most=100)
@@ -153,7 +153,7 @@ class PartitionStory:
     # The operator -------------------------------------------------------------------------------------------------
 
     async def _operate(self) -> None:
-        """Do to the cluster what the story says, each step when some more records are acknowledged."""
+        """Run the operator's steps, each after some more records are acknowledged."""
         await self._until_acked(1)
         await self._move(2)
         await self._until_acked(2)
@@ -167,7 +167,7 @@ class PartitionStory:
         await self._move(3)
 
     async def _until_acked(self, eighths: int) -> None:
-        """Wait until so many eighths of the records are acknowledged."""
+        """Wait until N eighths of the records are acknowledged."""
         while self._acked * 8 < self.records * eighths:
             await self._operator.sleep(PAUSE_MS)
 
@@ -192,7 +192,7 @@ class PartitionStory:
             await self._operator.sleep(PAUSE_MS)
 
     async def _crash(self, node: int) -> None:
-        """The owner of partition 0 crashes, and the cluster recovers what it has left."""
+        """Crash the owner of partition 0, and wait for the recovery of its WAL."""
         while self._leader() != node or 0 not in self._busy.values():
             await self._operator.sleep(1)
         self.interrupted = list(self._busy.values()).count(0)
@@ -201,7 +201,7 @@ class PartitionStory:
             await self._operator.sleep(PAUSE_MS)
 
     async def _restart(self, node: int) -> None:
-        """The next process of a node starts."""
+        """Start the next process of a node."""
         self.clients.brokers[node] = self.world.begin(node)
         while self.world.image.brokers[node] != "active":
             await self._operator.sleep(PAUSE_MS)
@@ -212,7 +212,7 @@ class PartitionStory:
     # What the story leaves ----------------------------------------------------------------------------------------
 
     def leaders(self) -> list[int]:
-        """The brokers that have led partition 0, by the metadata, without repetitions."""
+        """The brokers that have led partition 0 by the metadata, without repetitions."""
         rows = (
             record.leader
             for batch in self.world.batches
@@ -234,7 +234,7 @@ class PartitionStory:
         }
 
     def verdict(self, objects: Mapping[str, bytes]) -> Verdict:
-        """What the oracles say. ``objects``: the bucket by key."""
+        """The oracles' verdict. ``objects``: the bucket by key."""
         image = self.world.image
         found = contents(dict(objects), image)
         keys: dict[int, int] = {}
@@ -251,12 +251,12 @@ class PartitionStory:
 
 
 def is_ack(op: Op, partition: int) -> bool:
-    """Whether a send to a partition ends well."""
+    """Whether an operation is an acknowledged send to a partition."""
     return op.kind == "ok" and op.f == "send" and op.key == partition
 
 
 def _sends(data: bytes) -> list[tuple[int, int, Any]]:
-    """The sends that a record of a stream holds: base, end, value. None in records of other streams than LOG."""
+    """The sends in a record of a stream: base, end, value; None for records of streams other than LOG."""
     try:
         batch = decode(data)
     except DamagedError:

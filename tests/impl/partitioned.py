@@ -33,7 +33,7 @@ class Cluster:
 
     @property
     def view(self) -> View:
-        """What an operation reads now."""
+        """The view of an operation at this time."""
         return View(self.image, self.profile, self.now)
 
     def run(self, operation: Callable[[View], OperationResult]) -> OperationResult:
@@ -52,7 +52,7 @@ class Cluster:
         self.timers.observe(records, self.image, self.now)
 
     def configure(self, **profile: Any) -> None:
-        """Change the profile."""
+        """Change profile settings."""
         self.profile = msgspec.structs.replace(self.profile, **profile)
 
     # Operations -----------------------------------------------------------------------------------------------
@@ -62,7 +62,7 @@ class Cluster:
         return self.run(lambda view: partitions.set_broker(view, node, state))
 
     def alter(self, name: str, replicas: list[int] | None) -> tuple[str, PartitionChange | None]:
-        """Start or cancel (None) a reassignment; the error of its row, and its record."""
+        """Start a reassignment, or cancel one (None). Returns the error of its row, and its record."""
         topic, number = name.split("-")
         outcome = self.run(lambda view: partitions.alter(view, {topic: {int(number): replicas}}))
         assert outcome.error is E.NONE
@@ -70,13 +70,13 @@ class Cluster:
         return outcome.values["rows"][name], _change(outcome)
 
     def isr(self, name: str, isr: list[int], broker: int | None = None, **more: Any) -> OperationResult:
-        """A leader changes the ISR; the present one if no broker is given."""
+        """Change the ISR as a leader; the present leader if no broker is given."""
         topic, number = name.split("-")
         sender = self.row(name).leader if broker is None else broker
         return self.run(lambda view: partitions.alter_partition(view, topic, int(number), sender, isr, **more))
 
     def elect(self, name: str, kind: str = "preferred") -> OperationResult:
-        """Somebody asks for an election."""
+        """Request an election."""
         topic, number = name.split("-")
         self.timers.requested(topic, int(number))
         return self.run(lambda view: partitions.elect(view, topic, int(number), kind))
@@ -87,12 +87,12 @@ class Cluster:
         return self.timers.run(self.run, lambda: self.view)
 
     def fail_over(self) -> None:
-        """Another controller takes over."""
+        """Start another controller from the log."""
         self.timers.forget()
         self.timers.restore(self.image, self.now)
 
     def stream(self, stream: int, name: str, node: int, state: StreamState) -> None:
-        """A stream of a partition, with a range of a node."""
+        """Add a stream of a partition, with a range of a node."""
         topic, number = name.split("-")
         tags = (Tag(TOPIC_TAG, topic), Tag(PARTITION_TAG, number))
         self.apply(S3Stream(stream, 0, 0, 0, state, tags), Range(stream, 0, 0, 0, 0, node))
@@ -122,7 +122,7 @@ def _change(outcome: OperationResult) -> PartitionChange | None:
 
 
 def written(record: PartitionChange | None) -> set[str]:
-    """The fields that a record writes, without the books of the origin."""
+    """The fields that a record writes, without the origin's bookkeeping."""
     assert record is not None
     fields = ("isr", "leader", "replicas", "adding_replicas", "removing_replicas", "leader_recovery_state")
     return {field for field in fields if getattr(record, field) is not None}

@@ -1,4 +1,4 @@
-"""Records at random, of every kind, over few ids, so that they meet on the same rows."""
+"""Random records of every kind, with few ids, so that they change the same rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LAST = 4
 def random_batches(draw: random.Random, count: int) -> Iterator[Batch]:
     """A batch with streams, topics and partitions, then ``count`` batches of one to four records.
 
-    Only the last stream is ever removed, and not created again, as ids are not reused (ID-01).
+    Only the last stream is ever removed, and not created again, since ids are not reused (ID-01).
     """
     streams = [r.S3Stream(stream, -1, -1, 0, r.StreamState.CLOSED) for stream in range(LAST + 1)]
     topics = [r.Topic(f"t{topic}") for topic in range(4)]

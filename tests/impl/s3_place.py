@@ -10,15 +10,15 @@ import pytest
 from impl.store.interface import ObjectStore
 
 STORES = ("boto in process", "boto", "obstore")
-"""What tests give to the fixture ``place``: an adapter, and where moto runs if that is not a server."""
+"""The parameters of the fixture ``place``: an adapter, and where moto runs if it is not a server."""
 NAME = "cluster"
 Place = tuple[ObjectStore, Any]
-"""An adapter, and the bucket behind it as boto3 shows it to a test."""
+"""An adapter, and its bucket through boto3."""
 
 
 @pytest.fixture
 def place(request: pytest.FixtureRequest, keys: tuple[str, str]) -> Iterator[Place]:
-    """An empty bucket, behind one of STORES. A test without the extras of S3 is skipped."""
+    """An empty bucket of one of STORES. Without the S3 extras the test is skipped."""
     del keys
     boto3, moto = pytest.importorskip("boto3"), pytest.importorskip("moto")
     pytest.importorskip("obstore")

@@ -22,7 +22,7 @@ from tests.impl.crash_world import START, Process, World, opened, successor
 NODES = (1, 2, 3)
 STREAMS = 4
 BURST = 12
-"""How many batches of a stream the client sends before it waits for answers."""
+"""The number of batches of a stream that the client sends before it waits for answers."""
 SMALL = {
     "wal": wal.WalLimits(bulk=2_000, linger_ms=10, in_flight=4),
     "cache": log_cache.CacheLimits(block=25_000, capacity=60_000),
@@ -30,11 +30,11 @@ SMALL = {
     "upload_interval_ms": 1_000,
     "compaction": compaction.CompactionLimits(interval_ms=3_000),
 }
-"""Limits that a hundred batches reach. A WAL object has about ten batches, and a block of the cache twenty."""
+"""Limits that a hundred batches reach: a WAL object has about ten, and a block of the cache twenty."""
 RETENTION_MS = 5_000
-"""How long the controller keeps an object that a compaction has replaced."""
+"""The time for which the controller keeps a compacted object."""
 REST_MS = 30_000
-"""How long the brokers have to upload and compact, and the controller to delete, before the client reads."""
+"""The time for uploads, compactions and deletions before the client reads."""
 
 Batch = tuple[int, int, bytes]
 """A batch that was read: its base, the number of its records, and its payload."""
@@ -53,12 +53,12 @@ class Send(msgspec.Struct, frozen=True):
 
 
 def payload(number: int, count: int) -> bytes:
-    """Sixteen bytes for each record, which say to which batch it belongs."""
+    """Sixteen bytes for each record, which contain the number of its batch."""
     return b"%016d" % number * count
 
 
 def problems(sends: list[Send], batches: list[Batch]) -> list[str]:
-    """What is wrong with the batches of a stream, read from offset 0 to its end, given the client's sends to it."""
+    """The errors in the batches of a stream, read from offset 0 to its end, given the client's sends to it."""
     found = []
     sent = {payload(send.number, send.count): send for send in sends}
     places: dict[int, int] = {}
@@ -85,7 +85,7 @@ def problems(sends: list[Send], batches: list[Batch]) -> list[str]:
 
 
 class CountingStore:
-    """Executes operations by another store. ``counts``: how many, by kind and folder. ``unsure``: failed answers."""
+    """A store on top of another. ``counts``: its operations by kind and folder. ``unsure``: failed answers."""
 
     def __init__(self, store: ObjectStore) -> None:
         self.counts: Counter[tuple[str, str]] = Counter()
@@ -110,9 +110,9 @@ class CountingStore:
 
 
 class Story:
-    """A client appends ``records`` records to four streams. Each is handed over twice; in between an owner crashes.
+    """A client appends ``records`` records to four streams. Each is handed over twice, and an owner crashes in between.
 
-    ``restarts``: whether the next process of the crashed node recovers; if not, another broker does.
+    ``restarts``: whether the crashed node's next process recovers, or another broker.
     """
 
     def __init__(self, store: ObjectStore, *, v6: bool, records: int, restarts: bool) -> None:
@@ -127,11 +127,11 @@ class Story:
         self.epochs: dict[int, int] = {}
         self.sends: dict[int, list[Send]] = {}
         self._open: list[tuple[int, Send, Process, int]] = []
-        """The sends without an answer: stream, send, the process that has it, and the number of the command."""
+        """The unanswered sends: the stream, the send, its process, and the number of the command."""
         self._numbers = 0
 
     def run(self) -> None:
-        """Run the story up to its last append, and let the brokers upload and compact after it."""
+        """Run the story to its last append, and let the brokers upload and compact."""
         for place in range(STREAMS):
             owner = self.living[place % len(NODES)]
             stream = opened(owner)
@@ -147,7 +147,7 @@ class Story:
         self.world.rest(REST_MS)
 
     def problems(self) -> list[str]:
-        """What is wrong with the streams, as their last owners read them."""
+        """The errors in the streams, as their last owners read them."""
         self._note()
         found = []
         for stream in self.streams:
@@ -160,18 +160,18 @@ class Story:
         return found
 
     def count(self, fate: str) -> int:
-        """How many records have a fate."""
+        """The number of records with a fate."""
         return sum(send.count for sends in self.sends.values() for send in sends if send.fate == fate)
 
     def _append_up_to(self, records: int) -> None:
-        """Append to all streams until so many records are acknowledged."""
+        """Append to all streams until N records are acknowledged."""
         while self.count("acknowledged") < records:
             for stream in self.streams:
                 self._send(stream)
             self._wait()
 
     def _hand_over_all(self) -> None:
-        """Hand each stream over to the next broker, with appends before and behind the close."""
+        """Hand each stream over to the next broker, with appends before and after the close."""
         for stream in self.streams:
             owner = self.owners[stream]
             self._send(stream)
@@ -181,9 +181,9 @@ class Story:
             self._wait()
 
     def _crash(self, owner: Process) -> None:
-        """An owner closes one of its streams, and crashes as soon as it has acknowledged some appends to the other.
+        """Close one stream of an owner, and crash it after some acknowledged appends to the other one.
 
-        Both streams get another owner.
+        Both streams then get another owner.
         """
         closed, kept = [stream for stream in self.streams if self.owners[stream] is owner]
         self._send(closed)
@@ -207,14 +207,14 @@ class Story:
         return self.living[(self.living.index(process) + 1) % len(self.living)]
 
     def _open_at(self, stream: int, process: Process) -> None:
-        """Open a stream under the next epoch, as soon as its owner before has closed it."""
+        """Open a stream under the next epoch, once its previous owner has closed it."""
         self.epochs[stream] += 1
         done = process.ask(m.Open(stream, self.epochs[stream]))
         assert done.error is E.NONE, done
         self.owners[stream] = process
 
     def _send(self, stream: int) -> None:
-        """Send some batches to the owner of a stream, each of one record to nineteen."""
+        """Send some batches of 1 to 19 records to the owner of a stream."""
         for _ in range(BURST):
             self._numbers += 1
             send = Send(self._numbers, 1 + self._numbers % 19, "unknown")
@@ -228,7 +228,7 @@ class Story:
         self._note()
 
     def _note(self) -> None:
-        """Note what became of each send. One without an answer may be carried out or not."""
+        """Record the fate of each send. Without an answer it is unknown."""
         for stream, send, owner, command in self._open:
             done = owner.done.get(command)
             if done is None or done.error is E.REQUEST_TIMED_OUT:

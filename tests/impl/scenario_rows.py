@@ -1,4 +1,4 @@
-"""Which scenario covers which row of the protocol's tables: ``python -m tests.impl.scenario_rows`` writes the page.
+"""The scenarios of each row of the protocol's tables: ``python -m tests.impl.scenario_rows`` writes the page.
 
 A scenario names its rows in a comment before its first key: ``# rows: ST-14, CK-01``.
 """
@@ -51,7 +51,7 @@ EXCEPTIONS = {
 
 
 def wanted() -> list[str]:
-    """All rows of the families, sorted: those of the tables, and those that models and pages cite."""
+    """All rows of the families, sorted: rows of the tables, and rows that models and pages cite."""
     cited = []
     for path in sorted((ROOT / "models" / "rules").glob("*.toml")):
         for section in tomllib.loads(path.read_text(encoding="utf-8"))["section"]:
@@ -65,7 +65,7 @@ def _order(row: str) -> tuple[int, str]:
 
 
 def covered(folder: Path = SCENARIOS) -> dict[str, list[tuple[str, str]]]:
-    """For each row that a scenario names, the scenarios: file, from the folder, and name."""
+    """For each named row its scenarios: the file's path in the folder, and the name."""
     found: dict[str, list[tuple[str, str]]] = {}
     for path in sorted(folder.rglob("*.yaml")):
         file = path.relative_to(folder).as_posix()
@@ -76,7 +76,7 @@ def covered(folder: Path = SCENARIOS) -> dict[str, list[tuple[str, str]]]:
 
 
 def scenarios(text: str, file: str) -> list[tuple[str, list[str]]]:
-    """The scenarios of a file with the rows that the comments before each of them name."""
+    """The scenarios of a file, with the rows in the comments before each."""
     lines = text.splitlines()
     found = []
     before = 0

@@ -27,7 +27,7 @@ class Tables:
 
     @property
     def view(self) -> View:
-        """What an operation reads now."""
+        """The view of an operation at this time."""
         return View(self.image, self.profile, self.now)
 
     def inject(self, *records: Record) -> None:
@@ -36,7 +36,7 @@ class Tables:
             self.image.apply(record)
 
     def run(self, operation: Callable[..., OperationResult], *arguments: Any, **named: Any) -> OperationResult:
-        """The outcome of an operation, a refusal included, whose records are applied."""
+        """The outcome of an operation, whose records are applied; it may be a refusal."""
         try:
             outcome = operation(self.view, *arguments, **named)
         except RefusedError as refused:

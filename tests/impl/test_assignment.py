@@ -31,7 +31,7 @@ def _cluster(profile: dict[str, Any]) -> Cluster:
 
 
 def _step(cluster: Cluster, rng: random.Random) -> bool:
-    """One operation, and whether it was a cancel, which is judged at once (SP-13)."""
+    """Perform one operation. Returns whether it was a cancel, which is judged at once (SP-13)."""
     name = rng.choice(("e-0", "e-1", "k-0", "k-1"))
     before = cluster.row(name)
     choice = rng.randrange(8)
@@ -65,7 +65,7 @@ def _drain(rng: random.Random) -> Operation:
 
 
 def _is_cancelled(cluster: Cluster, before: Partition) -> bool:
-    """SP-13. The original replicas are back in their order; as shipped, nobody is there who was being added."""
+    """SP-13. The original replicas are back in their order; as shipped, no added replica remains."""
     after = cluster.row(f"{before.topic}-{before.partition}")
     if before.original is None:
         back = after.replicas == tuple(each for each in before.replicas if each not in before.adding_replicas)

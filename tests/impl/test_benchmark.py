@@ -17,7 +17,7 @@ def test_the_operations_of_the_benchmark_are_accepted() -> None:
 
 
 def test_a_measurement_has_all_figures() -> None:
-    """A small one; whether the goals are met is a matter of the machine."""
+    """A small measurement has all figures. Whether the goals are met depends on the machine."""
     found = measured(streams=20, moves=2, repeat=1)
     assert (found.streams, found.operations) == (20, 200 + 14)
     assert min(found.turn, found.rate, found.load, found.memory, found.size) > 0

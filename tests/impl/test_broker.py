@@ -1,4 +1,4 @@
-"""A broker: what is acknowledged stays readable, through hand-overs, crashes at any place, and failovers."""
+"""A broker: acknowledged records stay readable through hand-overs, crashes anywhere, and failovers."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def appended(world: World, name: str, stream: int, *payloads: bytes) -> list[int
 
 
 def payloads(world: World, name: str, stream: int, begin: int = 0) -> list[bytes]:
-    """What a process reads of a stream."""
+    """The payloads that a process reads of a stream."""
     return [payload for _, _, payload in world.value(name, m.Fetch(stream, begin))["batches"]]
 
 
 @STYLES
 def test_a_stream_is_handed_over(*, fast_close: bool) -> None:
-    """The new owner goes on where the old one has ended, and reads everything, once."""
+    """The new owner continues at the old one's end, and reads every record once."""
     world = World(fast_close=fast_close)
     a, b = world.start(1, 11), world.start(2, 21)
     stream = created(world, a)
@@ -51,7 +51,7 @@ def test_a_stream_is_handed_over(*, fast_close: bool) -> None:
 @STYLES
 @pytest.mark.parametrize("inputs", range(0, 60, 3))
 def test_a_crash_at_any_place_loses_nothing_acknowledged(inputs: int, *, fast_close: bool) -> None:
-    """The next process of the node recovers, and whoever opens the stream then reads it (RC)."""
+    """The next process of the node recovers, and the next owner of the stream reads it (RC)."""
     world = World(fast_close=fast_close)
     a, b = world.start(1, 11), world.start(2, 21)
     stream = created(world, a)
@@ -74,7 +74,7 @@ def test_a_crash_at_any_place_loses_nothing_acknowledged(inputs: int, *, fast_cl
 
 @STYLES
 def test_another_node_stands_for_a_crashed_one(*, fast_close: bool) -> None:
-    """FO: nobody restarts the node. The streams are closed a while after it was fenced, and nothing is lost."""
+    """FO: the node does not restart. Its streams are closed some time after it was fenced, and nothing is lost."""
     world = World(fast_close=fast_close)
     a, b = world.start(1, 11), world.start(2, 21)
     stream = created(world, a)
@@ -89,7 +89,7 @@ def test_another_node_stands_for_a_crashed_one(*, fast_close: bool) -> None:
 
 
 def test_an_old_process_acknowledges_nothing_more() -> None:
-    """WL-05. It halts once the reservation is not its own."""
+    """WL-05. A process halts when the reservation is no longer its own."""
     world = World()
     old = world.start(1, 11)
     stream = created(world, old)
@@ -112,7 +112,7 @@ def test_an_epoch_is_not_opened_again() -> None:
 
 
 def test_an_epoch_that_the_process_before_has_closed_is_not_opened_again() -> None:
-    """CA-47. A process of the same node epoch (ND-01) would lose the stream to a late copy of that close."""
+    """CA-47. A process of the same node epoch (ND-01) would lose the stream to a late copy of that earlier close."""
     world = World()
     name = world.start(1, 11)
     stream = created(world, name)
@@ -126,7 +126,7 @@ def test_an_epoch_that_the_process_before_has_closed_is_not_opened_again() -> No
 
 
 def test_refusals_are_definite() -> None:
-    """CL-02, CL-05. Nothing was done, and the handle goes on."""
+    """CL-02, CL-05. A refused operation has no effect, and the handle goes on."""
     world = World()
     name = world.start(1, 11)
     stream = created(world, name)
@@ -141,7 +141,7 @@ def test_refusals_are_definite() -> None:
 
 
 def test_a_newer_order_ends_the_wait_of_an_open() -> None:
-    """The stream is open elsewhere. Once it is not wanted any more, the attempt ends."""
+    """The stream is open elsewhere. When it is no longer wanted, the attempt to open it ends."""
     world = World()
     a, b = world.start(1, 11), world.start(2, 21)
     stream = created(world, a)
@@ -156,7 +156,7 @@ def test_a_newer_order_ends_the_wait_of_an_open() -> None:
 
 
 def test_a_late_repetition_of_an_open_does_not_block_the_next_one() -> None:
-    """ST-24: it opens the closed stream again for nobody. The next open is refused until the process closes that."""
+    """ST-24: a late copy opens the closed stream for nobody. The next open is refused until the process closes it."""
     world = World()
     name = world.start(1, 11)
     stream = created(world, name)
@@ -168,7 +168,7 @@ def test_a_late_repetition_of_an_open_does_not_block_the_next_one() -> None:
 
 
 def test_a_late_shutdown_of_the_process_before_is_undone() -> None:
-    """The controller cannot tell whose it is; the process that goes on says so with its next heartbeat."""
+    """The controller cannot know who sent a late shutdown. The new process's next heartbeat undoes it."""
     world = World()
     name = world.start(1, 11)
     world.arrive(name, wire.SetBroker(1, "shutting_down"))
@@ -179,7 +179,7 @@ def test_a_late_shutdown_of_the_process_before_is_undone() -> None:
 
 
 def test_a_stopped_broker_leaves_nothing_behind() -> None:
-    """CL-11, PL-26. Its streams are closed, everything is uploaded, and no recovery finds a record."""
+    """CL-11, PL-26. A stopped broker has closed its streams and uploaded everything; a recovery finds no record."""
     world = World()
     name = world.start(1, 11)
     stream = created(world, name)
@@ -204,7 +204,7 @@ def test_a_stream_is_destroyed() -> None:
 
 
 def test_a_lost_request_is_repeated() -> None:
-    """EX-07. After 60 s; and an error that can pass is waited out, with growing delays."""
+    """EX-07. A request is repeated after 60 s. After a temporary error it is repeated with growing delays."""
     world = World()
     name = world.start(1, 11)
     lost: list[wire.Body] = []
@@ -225,7 +225,7 @@ def test_a_lost_request_is_repeated() -> None:
 
 
 def test_a_hole_in_the_metadata_is_a_fault() -> None:
-    """Batches that are left out would be read as if they were not there."""
+    """A hole in the metadata is an error, since a reader would skip the missing batches."""
     world = World()
     name = world.start(1, 11)
     world.brokers[name].handle(wire.Learned(0, ()), world.now)

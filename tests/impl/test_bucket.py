@@ -1,4 +1,4 @@
-"""A node's view of an object store that loses answers: what it says is true, whatever was lost."""
+"""A node's view of an object store that loses answers: its statements are true, whatever was lost."""
 
 from __future__ import annotations
 
@@ -15,13 +15,11 @@ from impl.store.memory import MemoryStore
 from impl.tasks import FailedError, Gate, Tasks
 
 FAULTS = st.lists(st.sampled_from(["fine", "lost before", "lost after", "late"]), max_size=12)
-"""What happens to one operation after the other: nothing; it does not arrive; its answer is lost; it takes effect when
-the store is asked next but one.
-"""
+"""The fault of each operation in turn: none; it is lost; its answer is lost; it takes effect two operations later."""
 
 
 class Flaky:
-    """An object store behind a network with faults; without one it is a store in memory."""
+    """A store behind a faulty network. Without faults it is a store in memory."""
 
     def __init__(self, faults: Iterable[str] = (), store: MemoryStore | None = None) -> None:
         self.store = store or MemoryStore()
@@ -43,7 +41,7 @@ class Flaky:
 
 
 def run(job: Callable[[Bucket], Coroutine[Any, Any, Any]], store: Flaky) -> Any:
-    """Run one job of a node to its end; raises what it raises."""
+    """Run one job of a node to its end. Raises the job's errors."""
     tasks = Tasks()
     gate: Gate[Any] = tasks.start(job(Bucket(tasks, lambda number, operation: (number, operation))))
     while not gate.happened:
@@ -55,7 +53,7 @@ def run(job: Callable[[Bucket], Coroutine[Any, Any, Any]], store: Flaky) -> Any:
 
 @given(FAULTS)
 def test_a_new_object_is_put_once(faults: list[str]) -> None:
-    """Success means that the object is there; nobody else has put it, so it is never called taken."""
+    """A put succeeds once its object is there. No other node has put it, so the key never counts as taken."""
     store = Flaky(faults)
     try:
         etag = run(lambda bucket: bucket.put("a", b"mine", new=True), store)
@@ -68,7 +66,7 @@ def test_a_new_object_is_put_once(faults: list[str]) -> None:
 
 @given(FAULTS)
 def test_an_object_of_another_one_is_left_alone(faults: list[str]) -> None:
-    """It is called taken, or nothing certain is said."""
+    """Another node's object counts as taken, or the outcome is uncertain."""
     store = Flaky(faults)
     store.store.execute(Put("a", b"theirs"))
     with pytest.raises((TakenError, StoreError)):
@@ -78,7 +76,7 @@ def test_an_object_of_another_one_is_left_alone(faults: list[str]) -> None:
 
 @given(FAULTS)
 def test_an_object_is_replaced_once(faults: list[str]) -> None:
-    """As a new one is put: no attempt takes the node's own object for another one."""
+    """A replacing put, too, never mistakes the node's own object for another one's."""
     store = Flaky(faults)
     old = store.store.execute(Put("a", b"old"))
     try:
@@ -90,7 +88,7 @@ def test_an_object_is_replaced_once(faults: list[str]) -> None:
 
 
 def test_a_conflict_of_the_first_attempt_is_not_asked_about() -> None:
-    """Equal bytes are another one's: no attempt of this node can have put them."""
+    """A conflict of the first attempt means another node, even if the bytes are equal: no own attempt came before."""
     store = Flaky()
     store.store.execute(Put("a", b"mine"))
     with pytest.raises(TakenError, match="a is another object"):
@@ -99,7 +97,7 @@ def test_a_conflict_of_the_first_attempt_is_not_asked_about() -> None:
 
 
 def test_a_put_that_was_replaced_since_is_taken() -> None:
-    """The first attempt took effect, and its object is another one by now."""
+    """If the first attempt's object was replaced since, the key counts as taken."""
 
     class Overtaken(Flaky):
         def execute(self, operation: Operation) -> Answer:
@@ -114,7 +112,7 @@ def test_a_put_that_was_replaced_since_is_taken() -> None:
 
 @given(FAULTS)
 def test_reads_are_tried_again(faults: list[str]) -> None:
-    """They say what is there, or that they do not know."""
+    """A read is repeated. Then it has a result, or says that it does not know."""
     store = Flaky(faults)
     for key in ("a/1", "a/2", "b/1"):
         store.store.execute(Put(key, key.encode()))
@@ -131,7 +129,7 @@ def test_reads_are_tried_again(faults: list[str]) -> None:
 
 
 def test_all_pages_of_a_list_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each begins behind the last key of the one before."""
+    """Each page of a list begins after the last key of the previous one."""
     monkeypatch.setattr("impl.store.memory.PAGE", 3)
     store = Flaky()
     keys = [f"a/{number}" for number in range(7)]
@@ -143,7 +141,7 @@ def test_all_pages_of_a_list_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_delays_grow_and_end() -> None:
-    """What has no certain outcome after all attempts is an error that says the last reason."""
+    """After all attempts without a certain outcome the error has the last reason."""
     tasks, times = Tasks(), []
     bucket = Bucket(tasks, lambda number, operation: (number, operation))
     gate = tasks.start(bucket.delete("a", "b"))
@@ -157,7 +155,7 @@ def test_delays_grow_and_end() -> None:
 
 
 def test_nothing_is_deleted_by_no_request() -> None:
-    """A delete of no keys asks nobody."""
+    """Deleting no keys sends no request."""
     store = Flaky()
     run(lambda bucket: bucket.delete(), store)
     assert store.seen == []

@@ -24,7 +24,7 @@ def _moving(**profile: Any) -> Cluster:
 
 
 def test_a_cancel_is_one_more_record() -> None:
-    """CA-40, CA-41: the origin has the partition again, under new epochs, and the marker is gone."""
+    """CA-40, CA-41: the origin has the partition again under new epochs, and the marker is gone."""
     cluster = _moving()
     error, change = cluster.alter("e-0", None)
     assert (error, change) == ("NONE", PartitionChange("e", 0, (0,), 0, (0,), original=(), marker=-1))
@@ -55,7 +55,7 @@ def test_the_origin_leads_what_is_whole(streams: list[tuple[int, StreamState]], 
 
 
 def test_nothing_runs_after_the_election() -> None:
-    """CA-42, CA-52: the loser of the race gets 85."""
+    """CA-42, CA-52: after the election a cancel is refused with 85."""
     cluster = _moving()
     cluster.elect("e-0")
     assert cluster.alter("e-0", None) == (IDLE, None)
@@ -78,7 +78,7 @@ def test_an_origin_that_is_not_active_is_refused(state: str) -> None:
 
 
 def test_if_neither_is_active_the_origin_is_as_good() -> None:
-    """CA-43, CA-05: nobody leads then, and another broker may take the partition."""
+    """CA-43, CA-05: then nobody leads, and another broker may take the partition over."""
     cluster = _moving()
     cluster.broker(0, "fenced")
     cluster.broker(1, "shutting_down")
@@ -95,7 +95,7 @@ def test_an_origin_that_is_gone_is_refused() -> None:
 
 
 def test_overlapping_moves_go_back_to_the_first_origin() -> None:
-    """CA-53."""
+    """CA-53: a cancel goes back to the origin of the first move."""
     cluster = _moving()
     cluster.alter("e-0", [2])
     cluster.alter("e-0", None)
@@ -168,7 +168,7 @@ def test_the_original_order_is_restored() -> None:
 
 @pytest.mark.parametrize("profile", [{"cancel": "K"}, {"as_built": frozenset({"CA-23"})}], ids=["K", "switch"])
 def test_as_shipped_the_order_changes(profile: dict[str, Any]) -> None:
-    """CA-21, CA-23: the added replicas go, in the order of the list as it is."""
+    """CA-21, CA-23: the added replicas go, and the others keep the list's present order."""
     cluster = Cluster(lists=([3, 2, 1],), **profile)
     cluster.alter("k-0", [0, 2, 1])
     cluster.alter("k-0", None)
@@ -212,7 +212,7 @@ def test_a_cancel_that_drops_raises_the_leader_epoch() -> None:
 
 
 def _only_added_in_sync(**profile: Any) -> Cluster:
-    """The original list is [0]; broker 1, that is being added beside 2, is the whole ISR and leads."""
+    """The original list is [0]. Broker 1, which is being added beside 2, is the only ISR member and leads."""
     cluster = Cluster(lists=([0],), **profile)
     cluster.alter("k-0", [1, 2])
     cluster.isr("k-0", [0, 1])
@@ -235,7 +235,7 @@ def test_an_unclean_revert_is_refused(cancel: str) -> None:
     ("profile", "recovery"), [({}, 1), ({"cancel": "K"}, 0), ({"as_built": frozenset({"CA-25"})}, 0)], ids=str
 )
 def test_an_unclean_revert_is_marked(profile: dict[str, Any], recovery: int) -> None:
-    """CA-22, CA-25: where it is allowed the first replica leads; as shipped nothing tells of what it lacks."""
+    """CA-22, CA-25: if it is allowed, the first replica leads. As shipped nothing tells which records it lacks."""
     cluster = _only_added_in_sync(unclean_election=True, **profile)
     assert cluster.alter("k-0", None)[0] == "NONE"
     row = cluster.row("k-0")

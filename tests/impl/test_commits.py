@@ -242,7 +242,7 @@ def test_historical_upload_around_a_trim() -> None:
 
 
 def test_entry_above_the_start_takes_nothing_below() -> None:
-    """CS-24: an entry that begins above the stream's start was not trimmed into."""
+    """CS-24: an entry above the stream's start accepts no data below it, since no trim went into it."""
     tables = sealed()
     tables.run(open_stream, 1, 1, 0, 2)
     tables.run(trim_stream, 1, 1, 0, 2, 2)
@@ -250,7 +250,7 @@ def test_entry_above_the_start_takes_nothing_below() -> None:
 
 
 def test_entry_without_its_updates() -> None:
-    """CS-32, CS-33: without them an entry keeps what is committed."""
+    """CS-32, CS-33: without them an entry does not shrink when its data is committed."""
     tables = sealed()
     with without("CS-33"):
         assert kinds(tables.commit(1, (0, 4, 7))) == ["OBJ+", "SSO"]
@@ -260,7 +260,7 @@ def test_entry_without_its_updates() -> None:
 
 
 def test_drained_entry_is_a_removal() -> None:
-    """CS-32, CS-34: the record of a drained entry starts where it ends, at the end of the entry."""
+    """CS-32, CS-34: the record of a drained entry starts at the entry's end."""
     tables = sealed()
     record = tables.commit(1, (0, 4, 10)).records[-1]
     assert record == NodeWALUncommittedOffsets(0, (UncommittedOffsets(0, 10, 10),))

@@ -31,7 +31,7 @@ from tests.impl.object_world import Process, World
 
 
 def test_sets_become_one() -> None:
-    """With the order and the time of the oldest (CS-04)."""
+    """The merged set has the order and time of the oldest one (CS-04)."""
     world = World()
     world.ask(wire.PrepareObjects(5, 1))
     for _ in range(3):
@@ -53,7 +53,7 @@ def test_sets_become_one() -> None:
 
 
 def test_a_process_that_was_replaced_ends() -> None:
-    """Else it would try for ever: the controller listens to a failover worker of its node."""
+    """A replaced process ends its round. Else it would try for ever, since the controller now listens to a worker."""
     world = filled()
     world.ask(wire.GetOpeningStreams(0, 1, failover=True))
     process = Process(world)
@@ -62,7 +62,7 @@ def test_a_process_that_was_replaced_ends() -> None:
 
 
 def test_a_set_that_is_all_needed_is_left_alone() -> None:
-    """There is nothing to win."""
+    """A set whose data is all live is left alone, since a compaction would free nothing."""
     world = filled(uploads=1)
     (before,) = sets(world)
     assert not compact(world)
@@ -71,7 +71,7 @@ def test_a_set_that_is_all_needed_is_left_alone() -> None:
 
 
 def test_a_large_stream_gets_its_own_object() -> None:
-    """It is as large as all its blocks in the inputs."""
+    """The stream's object is as large as all its blocks in the inputs."""
     world = filled(uploads=0)
     for _ in range(3):
         world.upload(0, {0: [1] * 20, 1: [1]})
@@ -82,7 +82,7 @@ def test_a_large_stream_gets_its_own_object() -> None:
 
 
 def test_a_stream_with_a_gap_gets_an_object_for_each_run() -> None:
-    """Another node has what is between."""
+    """A stream whose gap is owned by another node gets one object for each run."""
     world = filled(1, 1)
     world.move(0, 1)
     world.upload(1, {0: [5]})
@@ -95,7 +95,7 @@ def test_a_stream_with_a_gap_gets_an_object_for_each_run() -> None:
 
 
 def test_runs_of_a_stream_share_a_set() -> None:
-    """Its range of the metadata has the same gap."""
+    """Runs of a stream share a set, whose range in the metadata has the same gap."""
     world = filled(1, 1)
     world.move(0, 1)
     world.upload(1, {0: [5]})
@@ -106,7 +106,7 @@ def test_runs_of_a_stream_share_a_set() -> None:
 
 
 def test_old_data_is_split() -> None:
-    """A set with data of two hours ago becomes stream objects; younger ones become one."""
+    """A set with data older than two hours becomes stream objects. Younger sets become one."""
     world = filled(2, 1)
     world.controller.advance(7_200_000)
     for _ in range(2):
@@ -118,7 +118,7 @@ def test_old_data_is_split() -> None:
 
 
 def test_a_commit_has_few_stream_objects() -> None:
-    """Streams for which there is no room stay in a set."""
+    """A commit has few stream objects. Streams beyond the limit stay in a set."""
     world = filled(3, 2)
     assert compact(world, split=ALL, stream_objects=2)
     assert [objects(world, each) for each in range(3)] == [[(0, 6)], [(0, 6)], []]
@@ -126,7 +126,7 @@ def test_a_commit_has_few_stream_objects() -> None:
 
 
 def test_a_round_has_few_inputs() -> None:
-    """The oldest ones."""
+    """A round takes the oldest sets as inputs, up to a limit."""
     world = filled(1, 5)
     newest = sets(world)[3:]
     assert compact(world, inputs=3)
@@ -135,7 +135,7 @@ def test_a_round_has_few_inputs() -> None:
 
 
 def test_what_is_trimmed_or_deleted_is_dropped() -> None:
-    """A batch that the trim has cut is kept whole."""
+    """Trimmed and deleted data is dropped. A batch that the trim cuts is kept whole."""
     world = filled()
     world.trim(0, 4)
     world.delete(1)
@@ -148,7 +148,7 @@ def test_what_is_trimmed_or_deleted_is_dropped() -> None:
 
 
 def test_a_set_that_nobody_needs_disappears() -> None:
-    """No object takes its place."""
+    """A set without live data is deleted, and no object replaces it."""
     world = filled(2, 1)
     world.trim(0, 3)
     world.delete(1)
@@ -167,7 +167,7 @@ def test_without_a_look_at_the_start_all_is_lost() -> None:
 
 
 def test_a_faulty_plan_is_not_committed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """CP-01.sanity. The outputs themselves are compared with the blocks that have to survive."""
+    """CP-01.sanity. The outputs are compared with the blocks that must survive."""
 
     def forgetful(sources: list[Source], split: int, most: int) -> Plan:
         return make_plan(sources[1:], split, most)
@@ -183,7 +183,7 @@ def test_a_faulty_plan_is_not_committed(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.parametrize("split", [ALL, 1 << 20])
 def test_a_put_of_unknown_outcome_ends_the_round(split: int) -> None:
-    """CP-03.put. No attempt has reached the store; what was prepared expires."""
+    """CP-03.put. If no attempt reaches the store, the round ends, and the prepared objects expire."""
 
     def attempt(world: World) -> Any:
         process = Process(world, split=split)
@@ -209,7 +209,7 @@ def test_a_put_of_unknown_outcome_ends_the_round(split: int) -> None:
 
 
 def test_an_input_that_is_gone_ends_the_round() -> None:
-    """Another round has replaced it, and the image is late."""
+    """An input is missing, since another round has replaced it and the image is late. The round ends."""
     world = filled()
     before = dict(world.image.set_objects[0])
     assert compact(world)
@@ -222,7 +222,7 @@ def test_an_input_that_is_gone_ends_the_round() -> None:
 
 
 def test_damage_is_not_copied() -> None:
-    """CP-03. A checksum of the new object would say that the data is good."""
+    """CP-03. Damaged data is not copied, since the new object's checksum would then confirm it."""
     world = filled()
     key = object_key(sets(world)[0])
     data = world.store.objects[key]
@@ -243,7 +243,7 @@ def test_an_old_process_compactsnothing() -> None:
 
 
 def test_two_rounds_at_once_replace_the_inputs_once() -> None:
-    """One of them is refused (OB-03); whichever it is, nothing is there twice."""
+    """One of two rounds is refused (OB-03). Whichever it is, no data is doubled."""
     steps = len(sent(filled(), round_over_sets))
     for at in range(steps):
         world = filled()
@@ -259,7 +259,7 @@ def test_two_rounds_at_once_replace_the_inputs_once() -> None:
 
 
 def test_a_plan_has_every_block_once() -> None:
-    """In the order of streams and offsets."""
+    """A plan has every block once, in the order of streams and offsets."""
     sources = [
         Source(each, Block(stream, start, 2, 0, 10, 0)) for each, stream, start in ((1, 5, 2), (2, 5, 0), (2, 4, 7))
     ]

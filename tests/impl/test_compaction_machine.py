@@ -1,4 +1,4 @@
-"""Compaction amid crashes, races, and everything in any order: whatever happens, each stream reads as before."""
+"""Compaction with crashes and races in any order: each stream always reads as before."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.impl.object_world import NODES, CrashedError, LostError, Process, Wor
 
 
 def _mixed() -> World:
-    """Sets and stream objects, some of which are dead."""
+    """Sets and stream objects, with some dead ones."""
     world = alone(3)
     world.create()
     for _ in range(2):
@@ -42,7 +42,7 @@ CASES = [(round_over_sets, 1 << 20), (round_over_sets, ALL), (round_over_sets, 0
 @pytest.mark.parametrize(("job", "split"), CASES)
 @pytest.mark.parametrize("takes_effect", [False, True])
 def test_a_crash_at_any_step_does_no_harm(job: Callable[[Process], Job[bool]], split: int, takes_effect: bool) -> None:
-    """All is read as before; and the next process of the node gets the work done."""
+    """After a crash at any step all streams read as before, and the node's next process finishes the work."""
     limits = {"split": split} | ({"split_age_ms": 0} if split == 0 else {})
     steps = len(sent(_mixed(), job, **limits))
     assert steps > 4
@@ -64,7 +64,7 @@ def test_a_crash_at_any_step_does_no_harm(job: Callable[[Process], Job[bool]], s
 @pytest.mark.parametrize(("job", "split"), CASES)
 @pytest.mark.parametrize("event", ["trim", "trim all", "delete", "move", "upload"])
 def test_a_compaction_races_with_everything_else(job: Callable[[Process], Job[bool]], split: int, event: str) -> None:
-    """At any step."""
+    """At any step of a compaction other operations may happen."""
     limits = {"split": split} | ({"split_age_ms": 0} if split == 0 else {})
     for at in range(len(sent(_mixed(), job, **limits))):
         world = _mixed()
@@ -98,7 +98,7 @@ COUNTS = st.lists(st.integers(1, 4), min_size=1, max_size=4)
 
 
 class CompactionMachine(RuleBasedStateMachine):
-    """Streams of two nodes, and all that happens to them."""
+    """The streams of two nodes, with all operations on them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -116,7 +116,7 @@ class CompactionMachine(RuleBasedStateMachine):
 
     @rule(node=st.sampled_from(NODES), counts=st.lists(COUNTS, min_size=1, max_size=3), own=st.integers(0, 7))
     def upload(self, node: int, counts: list[list[int]], own: int) -> None:
-        """Some streams of a node are uploaded, some of them with an object of their own."""
+        """Upload some streams of a node, some of them as objects of their own."""
         batches = dict(zip(self.world.owned(node), counts, strict=False))
         if batches:
             chosen = tuple(each for place, each in enumerate(batches) if own >> place & 1)
@@ -125,7 +125,7 @@ class CompactionMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.world.records)
     @rule(place=PLACES, kinds=st.lists(st.booleans(), min_size=2, max_size=5))
     def alternate(self, place: int, kinds: list[bool]) -> None:
-        """A stream is uploaded several times, each time with an object of its own or in a set."""
+        """Upload a stream several times, each time as an object of its own or in a set."""
         stream = self._stream(place)
         for own in kinds:
             self.world.upload(self.world.owner(stream), {stream: [2, 1]}, alone=(stream,) if own else ())
@@ -133,13 +133,13 @@ class CompactionMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.world.records)
     @rule(place=PLACES, node=st.sampled_from(NODES))
     def move(self, place: int, node: int) -> None:
-        """A stream gets another owner."""
+        """Give a stream to another owner."""
         self.world.move(self._stream(place), node)
 
     @precondition(lambda self: self.world.records)
     @rule(place=PLACES, by=st.integers(0, 12))
     def trim(self, place: int, by: int) -> None:
-        """A stream is trimmed, perhaps beyond its end."""
+        """Trim a stream, perhaps beyond its end."""
         stream = self._stream(place)
         self.world.trim(stream, self.world.image.streams[stream].start + by)
 
@@ -151,7 +151,7 @@ class CompactionMachine(RuleBasedStateMachine):
 
     @rule(node=st.sampled_from(NODES), split=st.sampled_from([ALL, 200, 1 << 20]), old=st.booleans())
     def compact_sets(self, node: int, split: int, old: bool) -> None:
-        """A round over the sets of a node, perhaps all of them old."""
+        """Compact the sets of a node, as if all of them were old or not."""
         limits = {"split": split} | ({"split_age_ms": 0} if old else {})
         compact(self.world, node, **limits)
         self.world.check()
@@ -165,7 +165,7 @@ class CompactionMachine(RuleBasedStateMachine):
 
     @rule(node=st.sampled_from(NODES), at=PLACES, event=st.sampled_from(["trim", "delete", "move", "stop", "lost"]))
     def compact_amid(self, node: int, at: int, event: str) -> None:
-        """A round in the midst of which something happens, or the process crashes."""
+        """Compact, while another operation happens or the process crashes."""
         process = Process(self.world, node, split=200)
         job = process.compactor.compact_sets()
         if event in ("stop", "lost"):
@@ -184,12 +184,12 @@ class CompactionMachine(RuleBasedStateMachine):
 
     @rule()
     def sweep(self) -> None:
-        """What is marked is deleted."""
+        """Delete all marked objects."""
         self.world.sweep()
         self.world.check()
 
     def teardown(self) -> None:
-        """Everything is still there."""
+        """Check that all streams read as before."""
         self.world.check()
 
 
@@ -205,7 +205,7 @@ def test_many_orders() -> None:
 
 @pytest.mark.parametrize("label", ["CP-01.live", "CP-02.live", "CP-02.contiguous"])
 def test_the_machine_finds_a_missing_rule(label: str) -> None:
-    """Whatever the seed, well within its examples."""
+    """For any seed the machine finds the missing rule within its examples."""
     wide = settings(max_examples=500, stateful_step_count=30, phases=[Phase.generate])
     with without(label), pytest.raises(LostError):
         run_state_machine_as_test(CompactionMachine, settings=wide)

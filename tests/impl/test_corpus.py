@@ -1,4 +1,4 @@
-"""The runs of ``corpus/``: what each rule protects from, and the table of them on the page."""
+"""The runs of ``corpus/``: each shows what a rule protects, and the page has a table of them."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ PAGE = ROOT / "docs/simulate.md"
 HEAD = ["| rule or defect | cluster | file | oracle | operations | faults |", "|---|---|---|---|---|---|"]
 SWITCHES = {"AM-01", "AM-03", "AM-20", "EL-03", "EL-06", "LP-05", "LP-06"}
 LARGE = {"AM-03", "CA-47"}
-"""Defects and rules of which no smaller run is known."""
+"""Defects and rules without a known smaller run."""
 
 
 def case_of(path: Path) -> Case:
-    """The case of a file."""
+    """The case in a file."""
     return read_case(path, path.name)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_rule_protects_from_this(path: Path) -> None:
-    """Without the rule, or with the defect, the same oracle objects in the same words; else nobody does."""
+    """Without the rule, or with the defect, the same oracle objects with the same message; otherwise none does."""
     case = case_of(path)
     assert len(case.without) + len(case.switches) == 1
     assert case.violation in check(case.question()).violations
@@ -36,7 +36,7 @@ def test_a_rule_protects_from_this(path: Path) -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_person_can_read_it(path: Path) -> None:
-    """Few operations and few faults."""
+    """A run has few operations and few faults, so that a person can read it."""
     case = case_of(path)
     if not LARGE & {*case.switches, *case.without}:
         assert len(case.script) <= OPERATIONS
@@ -44,7 +44,7 @@ def test_a_person_can_read_it(path: Path) -> None:
 
 
 def test_there_are_enough() -> None:
-    """Rules of the streams, of the controllers, and of the brokers."""
+    """The corpus has rules of the streams, the controllers and the brokers."""
     rules = {rule for path in FILES for rule in case_of(path).without}
     assert len(rules) >= 25
     assert {"ST-14", "CL-08", "WL-05.verify", "CK-02.epoch_old", "PL-25", "RC-05", "FO-06.barrier"} <= rules
@@ -52,7 +52,7 @@ def test_there_are_enough() -> None:
 
 
 def test_the_page_lists_them(update_golden: bool) -> None:
-    """A row for each file."""
+    """The page has a row for each file."""
     lines = PAGE.read_text().splitlines()
     begin = lines.index(HEAD[0])
     end = next(number for number in range(begin, len(lines)) if not lines[number].startswith("|"))

@@ -1,4 +1,4 @@
-"""Brokers that crash after any of their inputs, processes that come back, and messages that come late."""
+"""Brokers that crash after any of their inputs, processes that return, and late messages."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Story:
         self.owner.crashes_at, self.owner.sends_last = crashes_at, sends_last
         self.streams: list[int] = []
         self.sent: dict[int, tuple[int, int]] = {}
-        """By command: the stream and the number of an append."""
+        """By command, the stream and the number of an append."""
         self._live()
 
     def _live(self) -> None:
@@ -74,7 +74,7 @@ class Story:
         return owner.alive
 
     def acked(self, stream: int) -> dict[int, int]:
-        """By number, the offset of each acknowledged batch of a stream."""
+        """The offset of each acknowledged batch of a stream, by its number."""
         found = {}
         for command, (where, number) in self.sent.items():
             done = self.owner.done.get(command)
@@ -83,7 +83,7 @@ class Story:
         return found
 
     def check(self, reader: Process) -> None:
-        """The next owner has every acknowledged batch at its offset, in order, and none twice; and it goes on."""
+        """The next owner has every acknowledged batch once at its offset, in order, and can append."""
         for stream in self.streams:
             done = reader.ask(m.Open(stream, 9))
             assert done.error is E.NONE
@@ -105,13 +105,13 @@ class Story:
 
 
 def _inputs(v6: bool) -> int:
-    """How many inputs the owner has when it does not crash."""
+    """The number of the owner's inputs in a story without a crash."""
     return Story(v6=v6).owner.inputs
 
 
 @VERSIONS
 def test_the_story_ends_without_a_crash(v6: bool) -> None:
-    """All appends are acknowledged, and the tests below have many places to crash at."""
+    """All appends are acknowledged, so the tests below have many places to crash at."""
     story = Story(v6=v6)
     assert sum(len(story.acked(stream)) for stream in story.streams) == APPENDS
     assert story.owner.inputs > 50
@@ -155,7 +155,7 @@ def test_nothing_is_lost_in_two_crashes(v6: bool) -> None:
     [("RC-05", False), ("FO-06.barrier", False), ("FO-06.barrier", True), ("RC-02.base", True)],
 )
 def test_crashes_find_a_missing_rule(label: str, v6: bool) -> None:
-    """Without the rule, some crash loses something, or the next process cannot start."""
+    """Without the rule some crash loses a record, or the next process cannot start."""
     with without(label):
         for place in range(1, _inputs(v6) + 1):
             for sends_last in (True, False):
@@ -193,7 +193,7 @@ def test_a_replaced_process_acknowledges_nothing(v6: bool) -> None:
 
 
 def test_without_the_reservation_a_replaced_process_acknowledges() -> None:
-    """WL-05.verify. The same story: two processes give out the same offset."""
+    """WL-05.verify. In the same story without the rule, two processes use the same offset."""
     world = World(v6=False)
     (old,) = world.serving(1)
     stream = opened(old)
@@ -209,7 +209,7 @@ def test_without_the_reservation_a_replaced_process_acknowledges() -> None:
 
 @VERSIONS
 def test_a_process_that_wakes_up_after_its_failover_halts(v6: bool) -> None:
-    """FO-07. The other broker has its streams by then; nothing is lost, and nothing twice."""
+    """FO-07. The other broker has the streams by then. Nothing is lost or doubled."""
     world = World(v6=v6)
     old, other = world.serving(1, 2)
     stream = opened(old)
@@ -257,7 +257,7 @@ def test_a_forced_close_behind_the_barrier_does_not_stop_the_worker(v6: bool) ->
 
 
 def test_a_worker_stands_for_one_process_after_the_other() -> None:
-    """FO-02, FO-04. The test above without the forced close."""
+    """FO-02, FO-04. The same as above, without the forced close."""
     world = World()
     old, worker, third = world.serving(1, 2, 3)
     stream, another = opened(old), opened(third)
@@ -272,7 +272,7 @@ def test_a_worker_stands_for_one_process_after_the_other() -> None:
 
 
 def test_an_older_process_does_not_start() -> None:
-    """WL-10. It leaves the reservation of the newer one alone; without the rule it takes it."""
+    """WL-10. The older process leaves the newer one's reservation alone. Without the rule it takes it."""
 
     def starts() -> bool:
         world = World()
@@ -293,7 +293,7 @@ def test_an_older_process_does_not_start() -> None:
 
 @pytest.mark.parametrize("way", ["AM-20", "CA-47"])
 def test_a_late_close_ends_the_lease_of_a_reopened_epoch(way: str) -> None:
-    """AM-20. The offset of an acknowledged record is given out a second time."""
+    """AM-20. The offset of an acknowledged record is used a second time."""
 
     def scenario(as_built: frozenset[str] = frozenset()) -> int:
         world = World(as_built=as_built)
@@ -310,7 +310,7 @@ def test_a_late_close_ends_the_lease_of_a_reopened_epoch(way: str) -> None:
         assert first.ask(m.Close(stream)).error is E.NONE
         assert first.ask(m.Open(stream, 0)).error is E.NONE
         assert append(first, stream, 0).values == {"offset": 0}
-        world.flights.append(late[0])  # It has arrived before: this is a repetition.
+        world.flights.append(late[0])  # This is a repetition: the request has arrived before.
         world.rest(100)
         assert second.ask(m.Open(stream, 1)).error is E.NONE
         return int(append(second, stream, 1).values["offset"])
@@ -376,7 +376,7 @@ def test_the_fast_close_does_not_wait_for_uploads() -> None:
 
 
 def _lose_an_append(world: World, process: Process, stream: int, *, arrives: bool) -> int:
-    """Each attempt to put the object of an append ends with an unknown outcome, until the process halts."""
+    """Let each put of an append's object end with an unknown outcome, until the process halts."""
 
     def holds(flight: Flight) -> bool:
         message = flight.message
@@ -417,7 +417,7 @@ def test_an_append_of_unknown_outcome_ends_the_process(v6: bool, arrives: bool) 
 
 @pytest.mark.parametrize("as_built", [frozenset[str](), frozenset({"AM-01"})], ids=["reference", "AM-01"])
 def test_a_failed_append_is_not_sealed(as_built: frozenset[str]) -> None:
-    """AM-01. As built, the entry ends above all that the WAL has: it is never drained."""
+    """AM-01. As built, the entry ends above the records in the WAL, so it never drains."""
     world = World(as_built=as_built)
     (old,) = world.serving(1)
     stream = opened(old)
@@ -498,7 +498,7 @@ def test_one_lost_heartbeat_fences_nobody() -> None:
 
 
 def test_a_fenced_broker_comes_back() -> None:
-    """A pause longer than the session; nobody has taken its WAL, so it serves on."""
+    """After a pause longer than the session no worker has taken the WAL, so the broker serves on."""
     world = World()
     first, _ = world.serving(1, 2)
     stream = opened(first)

@@ -43,7 +43,7 @@ def test_steps_one_by_one_show_the_way() -> None:
 
 
 def test_a_row_that_comes_back_is_no_difference() -> None:
-    """Opened and fenced again, removed and put again: nothing is left to tell."""
+    """A row that is opened and fenced again, or removed and put again, is no difference."""
     image = replay([Batch((r.Broker(1, "active"), r.KV((r.KeyValue("k", b"v"),))))])
     there = Batch((r.Broker(1, "fenced"), r.RemoveKV(("k",))))
     back = Batch((r.Broker(1, "active"), r.KV((r.KeyValue("k", b"v"),))))

@@ -1,4 +1,4 @@
-"""Dumps of the metadata log: the form of a line, the way back, and malformed lines."""
+"""Dumps of the metadata log: the form of a line, the round trip, and malformed lines."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_set_object_with_ranges_has_version_0() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_a_dump_makes_the_same_log(seed: int) -> None:
-    """What is written is read back: the same batches, so the same image, byte for byte as a snapshot."""
+    """A dump is read back as the same batches, so its image is the same, byte for byte as a snapshot."""
     batches = list(random_batches(random.Random(seed), 60))
     read = list(read_dump(write_dump(batches)))
     assert read == batches
@@ -92,7 +92,7 @@ def test_the_log_of_a_scenario_makes_the_same_image(path: Path) -> None:
 
 
 def test_topics_and_partitions_have_the_form_of_kafka() -> None:
-    """The names are those of Kafka's schemas. A change has no fields that it leaves, and a topic is named by its id."""
+    """Names are those of Kafka's schemas. A change has only changed fields, and a topic is named by its id."""
     t = uuid("t")
     partition = r.Partition("t", 2, (0,), (0,), 0)
     change = r.PartitionChange("t", 2, isr=(1,), leader=-1, replicas=(1,), original=(0,), marker=4)
@@ -147,7 +147,7 @@ FOREIGN = (
 
 
 def test_records_of_kafka_are_read() -> None:
-    """Of topics and brokers that records have named; changes of others are skipped, and fields that we lack, too."""
+    """Changes of unnamed topics and brokers are skipped, and so are fields that the records here lack."""
     lines = list(write_dump([Batch((r.RemoveS3Stream(1),) * len(FOREIGN))]))
     for place, (kind, data) in enumerate(FOREIGN, start=1):
         payload = json.dumps({"type": kind, "version": 1, "data": data})

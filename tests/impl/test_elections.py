@@ -40,7 +40,7 @@ def test_an_unknown_partition_has_no_election() -> None:
 
 
 def test_a_late_request_elects_the_present_target() -> None:
-    """Step 5: a request names no reassignment; whoever has the partition now is elected."""
+    """Step 5: a request names no reassignment, so a late one elects the partition's present replica."""
     cluster = Cluster(elastic=(0,))
     cluster.alter("e-0", [1])
     cluster.alter("e-0", [2])

@@ -99,7 +99,7 @@ def test_the_last_member_stays_in_the_isr() -> None:
 
 
 def test_unclean_elections_are_a_setting() -> None:
-    """Section 1, UNCLEAN: whoever is active leads, marked RECOVERING."""
+    """Section 1, UNCLEAN: if the setting allows it, an active replica leads, marked RECOVERING."""
     cluster = Cluster(lists=([0, 1],), unclean_election=True)
     cluster.broker(1, "fenced")
     cluster.broker(0, "fenced")

@@ -1,4 +1,4 @@
-"""A stream handle: its flags, its offsets, and what a close waits for (CL-01 to CL-10)."""
+"""A stream handle: its flags, its offsets, and the operations that a close waits for (CL-01 to CL-10)."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ VERSIONS = pytest.mark.parametrize("v6", [False, True], ids=["legacy", "V6"])
 
 
 class FakeStorage:
-    """Each append waits until the test ends it."""
+    """A storage in which each append waits until the test ends it."""
 
     def __init__(self, tasks: Tasks) -> None:
         self._tasks = tasks
         self.waiting: list[tuple[Record, Gate[None]]] = []
 
     async def append(self, record: Record) -> None:
-        """Wait for the test."""
+        """Wait until the test ends the append."""
         gate: Gate[None] = Gate(self._tasks)
         self.waiting.append((record, gate))
         await gate.wait()
 
     def end(self, place: int = 0, *, fails: bool = False) -> Record:
-        """One of the appends that wait succeeds, or fails."""
+        """End one of the waiting appends, with success or an error."""
         record, gate = self.waiting.pop(place)
         if fails:
             gate.fail(FailedError("the storage fails"))
@@ -79,13 +79,13 @@ class Bench:
         return [Record(stream, 3, begin, end - begin, b"")]
 
     def force(self, _: int) -> Gate[None]:
-        """In place of the uploader."""
+        """A replacement of the uploader."""
         gate: Gate[None] = Gate(self.tasks)
         gate.open(None)
         return gate
 
     def sent(self) -> list[Any]:
-        """The bodies of the requests that were sent since the last call."""
+        """The bodies of the requests since the last call."""
         outputs = self.tasks.run(self.tasks.now)
         return [output.body for output in outputs if isinstance(output, wire.Request)]
 
@@ -98,7 +98,7 @@ def refused(call: Any, *arguments: Any) -> E:
 
 
 def test_offsets_are_given_out_before_the_write() -> None:
-    """CL-02, CL-03. Two appends are under way side by side; only the acknowledged one can be read."""
+    """CL-02, CL-03. Two appends are under way at once, and only the acknowledged one can be read."""
     bench = Bench()
     first, second = bench.handle.append(3, b"a"), bench.handle.append(1, b"b")
     bench.tasks.run(0)
@@ -174,7 +174,7 @@ def test_a_handle_with_a_flag_reads_and_writes_nothing() -> None:
 
 
 def test_trims_come_one_after_the_other_and_behind_fetches() -> None:
-    """CL-06. The start moves at once."""
+    """CL-06. A trim moves the start at once. Its request waits for earlier trims and fetches."""
     bench = Bench()
     bench.handle.fetch(4, 10)
     bench.handle.trim(6)
@@ -188,7 +188,7 @@ def test_trims_come_one_after_the_other_and_behind_fetches() -> None:
 
 
 def test_a_trim_below_the_start_is_done() -> None:
-    """CL-06. Nobody is asked."""
+    """CL-06. A trim below the start sends no request."""
     bench = Bench()
     gate = bench.handle.trim(3)
     assert bench.sent() == []
@@ -197,7 +197,7 @@ def test_a_trim_below_the_start_is_done() -> None:
 
 
 def test_a_close_waits_for_appends_and_for_the_last_trim() -> None:
-    """CL-07. The appends without a limit, the trim for 10 s. A repetition is the same close."""
+    """CL-07. A close waits for appends without a limit, and 10 s for the last trim. A repetition is the same close."""
     bench = Bench()
     bench.handle.append(2, b"")
     bench.handle.trim(5)
@@ -218,7 +218,7 @@ def test_a_close_waits_for_appends_and_for_the_last_trim() -> None:
 
 
 def test_a_close_by_force_waits_for_nothing() -> None:
-    """CL-09. It seals what is acknowledged; as built, all that has an offset (AM-01)."""
+    """CL-09. A forced close seals the acknowledged records; as built, all that have an offset (AM-01)."""
     bench = Bench()
     bench.handle.append(2, b"")
     bench.tasks.run(0)
@@ -236,9 +236,9 @@ def test_a_close_by_force_waits_for_nothing() -> None:
 
 
 def _next_offset(world: World, *, late: bool) -> tuple[int, int]:
-    """The offset of an append of the first owner whose object is put late, and of the first one of the second owner.
+    """The offsets of a late append of the first owner and of the second owner's first append.
 
-    ``late``: the append is sent when the close has begun.
+    ``late``: the append is sent after the close has begun.
     """
     first, second = world.serving(1, 2)
     stream = opened(first)
@@ -276,7 +276,7 @@ def test_a_handle_that_closes_takes_no_append() -> None:
 
 
 def test_without_the_flag_a_handle_that_closes_takes_appends() -> None:
-    """CL-07.flag. The append is acknowledged, and the next owner gives its offset out again."""
+    """CL-07.flag. The append is acknowledged, and the next owner uses its offset again."""
     with without("CL-07.flag"):
         mine, next_owner = _next_offset(World(v6=False), late=True)
         assert mine == next_owner == 1
@@ -284,14 +284,14 @@ def test_without_the_flag_a_handle_that_closes_takes_appends() -> None:
 
 @VERSIONS
 def test_a_close_waits_for_the_append_under_way(v6: bool) -> None:
-    """CL-07.wait. Without it the boundary excludes a record that is acknowledged afterwards."""
+    """CL-07.wait. Without the rule the stream ends below a record that is acknowledged afterwards."""
     assert _next_offset(World(v6=v6), late=False) == (0, 1)
     with without("CL-07.wait"):
         assert _next_offset(World(v6=v6), late=False) == (0, 0)
 
 
 def test_a_legacy_close_uploads_first() -> None:
-    """CL-08. Without it the next owner gives out the offsets of records that are in no object."""
+    """CL-08. Without the rule the next owner reuses the offsets of records that are in no object."""
 
     def scenario() -> list[int]:
         world = World(v6=False)
@@ -355,7 +355,7 @@ def test_a_destroyed_stream_is_gone(v6: bool) -> None:
 
 
 def test_reads_are_whole_while_blocks_leave_the_cache() -> None:
-    """PL-11 to PL-13. Whatever part of a stream is in objects, and whatever part in the cache."""
+    """PL-11 to PL-13. Reads are complete, whichever parts of a stream are in objects and in the cache."""
     world = World(cache=log_cache.CacheLimits(block=SMALL.block, capacity=10 * SMALL.block // 3))
     (process,) = world.serving(1)
     stream = opened(process)

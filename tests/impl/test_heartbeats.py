@@ -25,7 +25,7 @@ def _all_heard(now: int) -> Heartbeats:
 
 
 def test_a_silent_broker_is_fenced_after_its_session() -> None:
-    """One of three has not been heard of for nine seconds; until then it is in its session."""
+    """One of three brokers is silent for its session of nine seconds, and is fenced then, not earlier."""
     heartbeats = _all_heard(1_000)
     heartbeats.heard(1, IMAGE, 5_000)
     heartbeats.heard(3, IMAGE, 5_000)
@@ -34,7 +34,7 @@ def test_a_silent_broker_is_fenced_after_its_session() -> None:
 
 
 def test_a_new_controller_gives_each_broker_a_session() -> None:
-    """It has heard of nobody, and that is no silence."""
+    """A new controller has not heard of any broker, which does not count as silence."""
     heartbeats = _all_heard(0)
     heartbeats.forget(100_000)
     heartbeats.heard(1, IMAGE, 105_000)
@@ -43,7 +43,7 @@ def test_a_new_controller_gives_each_broker_a_session() -> None:
 
 
 def test_the_breaker_closes_by_a_second_heartbeat_half_a_minute_later() -> None:
-    """All are silent: nobody is fenced, not even a broker that stays silent, before the breaker has closed."""
+    """If all are silent nobody is fenced. A broker that stays silent is fenced only once the breaker has closed."""
     heartbeats = _all_heard(0)
     assert heartbeats.silent(IMAGE, SESSION_MS) == []
     assert heartbeats.breaker == "open"
@@ -58,7 +58,7 @@ def test_the_breaker_closes_by_a_second_heartbeat_half_a_minute_later() -> None:
 
 
 def test_the_breaker_opens_again_while_it_is_half_open() -> None:
-    """The heartbeats after it count anew."""
+    """While the breaker is half-open it may open again, and then heartbeats are counted anew."""
     heartbeats = _all_heard(0)
     heartbeats.silent(IMAGE, SESSION_MS)
     heartbeats.heard(1, IMAGE, 20_000)
@@ -104,7 +104,7 @@ def _run(controller: Controller, until: int, living: tuple[int, ...]) -> None:
 
 
 def test_the_controller_fences_who_is_silent() -> None:
-    """The wake-up that ends the session of a broker fences it, and no other one."""
+    """The wake-up at the end of a silent broker's session fences that broker, and no other."""
     controller = _leader()
     _run(controller, SESSION_MS - PERIOD_MS, (1, 3))
     assert _states(controller) == ["active", "active", "active"]
@@ -114,7 +114,7 @@ def test_the_controller_fences_who_is_silent() -> None:
 
 @pytest.mark.parametrize("removed", [False, True])
 def test_a_controller_that_hears_nobody_fences_nobody(removed: bool) -> None:
-    """Without the rule it fences all of them."""
+    """A controller that hears no broker fences none. Without the rule it fences all of them."""
     controller = _leader()
     with without(*(["ND-31"] if removed else [])):
         _run(controller, 60_000, ())
@@ -122,7 +122,7 @@ def test_a_controller_that_hears_nobody_fences_nobody(removed: bool) -> None:
 
 
 def test_a_fenced_broker_is_told_so() -> None:
-    """A heartbeat does not unfence; the broker registers again."""
+    """A fenced broker's heartbeat is answered with its state. Only a registration unfences it."""
     controller = _leader()
     _run(controller, SESSION_MS, (1, 3))
     controller.handle(wire.Committed(1, controller.log.end), controller.now)

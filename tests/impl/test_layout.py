@@ -16,7 +16,7 @@ from impl.rules import ROOT, guards
 REPOSITORY = ROOT.parent
 FILES = sorted(ROOT.rglob("*.py"))
 FREE = ("cli",)
-"""Folders that may use the command line of the project."""
+"""Folders that may use the project's command line."""
 
 
 @cache
@@ -39,7 +39,7 @@ def _name(path: Path) -> str:
 
 
 def _rows() -> set[str]:
-    """The ids of the rules that the pages of the protocols explain."""
+    """The rule ids that the protocol pages explain."""
     files = (REPOSITORY / "models" / "rules").glob("*.toml")
     sections = [section for path in files for section in tomllib.loads(path.read_text(encoding="utf-8"))["section"]]
     return {row["id"] for section in sections for row in section.get("rule", ())}
@@ -47,7 +47,7 @@ def _rows() -> set[str]:
 
 @pytest.mark.parametrize("path", FILES, ids=_name)
 def test_the_implementation_does_not_know_its_judge(path: Path) -> None:
-    """Models and code are two readings of the same pages; neither may borrow from the other."""
+    """Models and code are two readings of the same pages. Neither may import the other."""
     banned = {"holdfast", "models", "spark", "reports"}
     if path.relative_to(ROOT).parts[0] in FREE:
         banned -= {"holdfast"}
@@ -56,7 +56,7 @@ def test_the_implementation_does_not_know_its_judge(path: Path) -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=_name)
 def test_a_node_asks_nobody_for_time_or_chance(path: Path) -> None:
-    """A node never sleeps, reads a clock, opens a socket or draws a number. The simulator draws in one file."""
+    """A node never sleeps, reads a clock, opens a socket or draws random numbers. One file of the simulator draws."""
     banned = {"time", "datetime", "random", "secrets", "uuid", "socket", "asyncio", "threading", "os"}
     if _name(path) == "sim/tape.py":
         banned -= {"random"}
@@ -66,7 +66,7 @@ def test_a_node_asks_nobody_for_time_or_chance(path: Path) -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=_name)
 def test_a_crash_leaves_nothing_to_do(path: Path) -> None:
-    """Code that waits has no ``finally`` and no ``with``: in a crash it ends where it is."""
+    """Code that awaits has no ``finally`` and no ``with``, since a crash ends it without cleaning up."""
     waiting = [node for node in ast.walk(_tree(path)) if isinstance(node, ast.AsyncFunctionDef)]
     for node in (each for function in waiting for each in ast.walk(function)):
         assert not isinstance(node, ast.With | ast.AsyncWith), f"{_name(path)}:{node.lineno}"
@@ -80,8 +80,8 @@ def test_a_file_holds_one_idea(path: Path) -> None:
 
 
 def test_lower_layers_do_not_import_higher_ones() -> None:
-    """Records know nothing, metadata knows records, the controller knows both; brokers and scenarios know the
-    controller's messages and tables.
+    """Records import nothing, metadata records, and the controller both. Brokers and scenarios import the controller's
+    messages and tables.
     """
     low = ["impl.errors", "impl.rules", "impl.records", "impl.tasks", "impl.store"]
     layers = [*low, "impl.metadata", "impl.controller", "impl.broker", "impl.client", "impl.oracles", "impl.sim"]
@@ -97,7 +97,7 @@ def test_lower_layers_do_not_import_higher_ones() -> None:
 
 
 def test_every_label_is_a_rule_that_a_page_explains() -> None:
-    """A label is the id of a row of docs/protocol, perhaps with a part. ``guards`` refuses one that is no literal."""
+    """A label is the id of a row of docs/protocol, perhaps with a suffix. ``guards`` refuses computed labels."""
     wrong = [label for label in guards() if not re.fullmatch(r"[A-Z]{2}-\d\d[a-z]?(\.[a-z_]+)?", label)]
     assert not wrong
     missing = sorted({label.partition(".")[0] for label in guards()} - _rows())
@@ -105,9 +105,7 @@ def test_every_label_is_a_rule_that_a_page_explains() -> None:
 
 
 def test_every_error_has_a_code_of_the_tables() -> None:
-    """An answer is one of the codes of streams.md 16 and reassignment.md 11, or it has no code and is named by
-    AutoMQ's exception.
-    """
+    """An error has a code of streams.md 16 or reassignment.md 11, or no code and the name of AutoMQ's exception."""
     codes = {
         (int(code), name)
         for page in ("streams", "reassignment")
@@ -121,13 +119,13 @@ def test_every_error_has_a_code_of_the_tables() -> None:
 
 
 def test_every_error_is_answered_somewhere() -> None:
-    """Only these codes of the tables are answered by no operation."""
+    """Every code of the tables is the answer of an operation, except these."""
     assert {error.name for error in E} - _answered() == UNUSED
 
 
 UNUSED = {
-    "CLUSTER_AUTHORIZATION_FAILED",  # brokers answer with it
-    *("REASSIGNMENT_IN_PROGRESS", "STREAM_EXIST"),  # nobody does
+    "CLUSTER_AUTHORIZATION_FAILED",  # brokers answer with this one
+    *("REASSIGNMENT_IN_PROGRESS", "STREAM_EXIST"),  # no operation answers with this one
 }
 
 

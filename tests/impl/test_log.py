@@ -24,7 +24,7 @@ def test_a_pending_batch_changes_the_image_at_once() -> None:
 
 
 def test_a_roll_back_takes_pending_batches_and_no_others() -> None:
-    """EX-03: the committed open stays, the pending close goes."""
+    """EX-03: a roll-back keeps the committed open, and removes the pending close."""
     log = MetadataLog()
     log.append(STREAM)
     log.append(OPEN)
@@ -37,7 +37,7 @@ def test_a_roll_back_takes_pending_batches_and_no_others() -> None:
 
 
 def test_a_commit_beyond_the_log_is_an_error() -> None:
-    """The quorum cannot have committed what the leader has not appended."""
+    """A commit of batches that the leader has not appended is an error."""
     log = MetadataLog()
     log.append(STREAM)
     with pytest.raises(ValueError, match="below 2 are committed, but the log ends at 1"):
@@ -45,7 +45,7 @@ def test_a_commit_beyond_the_log_is_an_error() -> None:
 
 
 def test_an_old_commit_changes_nothing() -> None:
-    """A message of the quorum that comes late reports fewer batches than are known as committed."""
+    """A late message of the quorum with a lower commit changes nothing."""
     log = MetadataLog()
     log.append(STREAM)
     log.append(OPEN)
@@ -55,7 +55,7 @@ def test_an_old_commit_changes_nothing() -> None:
 
 
 def test_a_log_begins_after_its_snapshot() -> None:
-    """Indexes go on where the snapshot ends."""
+    """Indexes continue after the snapshot's."""
     image = replay([STREAM])
     log = MetadataLog(image, begin=1)
     assert log.append(OPEN) == 2
@@ -64,7 +64,7 @@ def test_a_log_begins_after_its_snapshot() -> None:
 
 
 def test_ranges_that_come_back_are_in_ascending_order() -> None:
-    """A roll-back restores removed rows; readers rely on the order of the ranges by index."""
+    """A roll-back restores removed ranges in order of their index, on which readers rely."""
     log = MetadataLog()
     ranges = tuple(r.Range(0, index, index, 10 * index, 10 * index + 10, 7) for index in range(4))
     log.append(Batch((r.S3Stream(0, 3, 3, 0, r.StreamState.OPENED), *ranges)))
@@ -76,7 +76,7 @@ def test_ranges_that_come_back_are_in_ascending_order() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_any_log_is_the_replay_of_its_committed_batches(seed: int) -> None:
-    """Whatever was appended, committed and rolled back, the image is the one that the batches left in the log make."""
+    """After any appends, commits and roll-backs the image is that of the batches left in the log."""
     draw = random.Random(seed)
     log = MetadataLog()
     first, *others = random_batches(draw, 120)

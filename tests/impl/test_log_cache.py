@@ -1,4 +1,4 @@
-"""The log cache against a list of everything that was put: what is read, what is freed, where blocks end."""
+"""The log cache against a list of all put records: what reads return, what is freed, and where blocks end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def record(stream: int, base: int, count: int = 1, payload: bytes = b"") -> Reco
 
 
 def expected(there: list[Record], stream: int, begin: int, end: int) -> list[Record]:
-    """PL-12, by going through the offsets one by one. ``there``: the records in the cache, in the order of appends."""
+    """PL-12, computed offset by offset. ``there``: the records in the cache, in the order of appends."""
     own = [each for each in there if each.stream == stream]
     runs: list[list[Record]] = []
     for each in own:
@@ -42,7 +42,7 @@ def expected(there: list[Record], stream: int, begin: int, end: int) -> list[Rec
 
 
 class CacheMachine(RuleBasedStateMachine):
-    """Records come, blocks are committed in any order, and every read is compared."""
+    """Records are put, blocks are committed in any order, and every read is compared."""
 
     @initialize(block=st.integers(1, 5), streams=st.integers(1, 3), capacity=st.integers(2, 12))
     def begin(self, block: int, streams: int, capacity: int) -> None:
@@ -50,13 +50,13 @@ class CacheMachine(RuleBasedStateMachine):
         self.limits = CacheLimits(block=block * OVERHEAD, streams=streams, capacity=capacity * OVERHEAD)
         self.cache = LogCache(self.limits)
         self.blocks: list[list[Record]] = [[]]
-        """What each block has that was not freed, the active one last."""
+        """The records of each block that was not freed, the active one last."""
         self.next = [0, 0, 0]
         self.position = 0
 
     @rule(stream=STREAMS, count=st.integers(1, 4), skipped=st.sampled_from([0, 0, 0, 3]))
     def put(self, stream: int, count: int, skipped: int) -> None:
-        """A stream goes on, sometimes after a gap."""
+        """Put the next record of a stream, sometimes after a gap."""
         self.position += 7
         new = record(stream, self.next[stream] + skipped, count)
         self.next[stream] = new.base + count
@@ -73,7 +73,7 @@ class CacheMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.blocks[-1:] != [[]])
     @rule()
     def archive(self) -> None:
-        """The active block ends early."""
+        """Archive the active block early."""
         block = self.cache.archive()
         assert block is not None
         assert block.position == self.position
@@ -82,7 +82,7 @@ class CacheMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.cache.archived)
     @rule(place=OFFSETS)
     def commit(self, place: int) -> None:
-        """Any block is committed; the oldest ones leave if they are, and if there is little room."""
+        """Commit any block. The oldest committed blocks are freed if there is little room."""
         blocks = list(self.cache.archived)
         self.cache.commit(blocks[place % len(blocks)])
         while len(self.blocks) > 1 and blocks[0].is_committed and self._is_full():
@@ -94,12 +94,12 @@ class CacheMachine(RuleBasedStateMachine):
 
     @rule(stream=STREAMS, begin=OFFSETS, length=st.integers(1, 20))
     def read(self, stream: int, begin: int, length: int) -> None:
-        """Of any range."""
+        """Read any range."""
         there = [each for block in self.blocks for each in block]
         assert self.cache.read(stream, begin, begin + length) == expected(there, stream, begin, begin + length)
 
     def teardown(self) -> None:
-        """Sizes are those of what is there."""
+        """The cache's sizes are those of its records."""
         if hasattr(self, "cache"):
             assert self.cache.size == sum(map(len, self.blocks)) * OVERHEAD
 
@@ -109,7 +109,7 @@ TestCache = CacheMachine.TestCase
 
 @given(st.integers(0, 3), st.integers(0, 3))
 def test_a_range_of_an_empty_cache_is_not_there(begin: int, length: int) -> None:
-    """Nor is that of a stream without a record."""
+    """A range of an empty cache is missing, and so is one of a stream without records."""
     cache = LogCache()
     assert cache.read(0, begin, begin + length) == []
     cache.put(record(1, 0), 0)
@@ -117,7 +117,7 @@ def test_a_range_of_an_empty_cache_is_not_there(begin: int, length: int) -> None
 
 
 def test_a_read_of_the_end_begins_within_the_range() -> None:
-    """PL-12. What is at the begin of the range, and not at its end, does not help."""
+    """PL-12. A cached part at the begin of a range does not help if the end is missing."""
     cache = LogCache()
     cache.put(record(0, 10, 5), 0)
     cache.put(record(0, 15, 5), 1)
@@ -129,7 +129,7 @@ def test_a_read_of_the_end_begins_within_the_range() -> None:
 
 
 def test_a_block_holds_a_limited_span() -> None:
-    """PL-10. The record that would exceed it begins the next block; the full one waits among the archived."""
+    """PL-10. A record that would exceed the limit begins the next block, and the full one is archived."""
     cache = LogCache()
     cache.put(record(0, 0), 3)
     assert cache.put(record(0, 1, WIDEST - 1), 4) is None
@@ -141,7 +141,7 @@ def test_a_block_holds_a_limited_span() -> None:
 
 
 def test_many_blocks_leave_without_need_of_room() -> None:
-    """PL-11. There are at most 64 of them that could leave."""
+    """PL-11. At most 64 blocks wait to be freed, even if there is room."""
     cache = LogCache(CacheLimits(block=1))
     blocks = [cache.put(record(0, base), base) for base in range(MOST_BLOCKS + 2)]
     for block in blocks:

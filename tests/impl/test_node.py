@@ -76,7 +76,7 @@ def test_a_refusal_is_an_outcome_without_records() -> None:
 
 
 def test_the_clock_moves_only_by_hand() -> None:
-    """An operation sees the time that ``advance`` has made."""
+    """Operations see the time that ``advance`` has set."""
     controller = Controller(now=40)
     controller.advance(2)
     assert controller.execute(lambda view: OperationResult(values={"now": view.now})).values == {"now": 42}
@@ -97,14 +97,14 @@ def test_an_answer_waits_for_the_commit() -> None:
 
 
 def test_without_the_wait_an_answer_comes_before_its_commit() -> None:
-    """EX-01 removed: the answer may be about state that is rolled back (G-53)."""
+    """EX-01 removed: an answer may depend on state that is rolled back later (G-53)."""
     with without("EX-01"):
         outputs = _ask(_leader(), wire.GetOpeningStreams(NODE, EPOCH))
     assert len(_replies(outputs)) == 1
 
 
 def test_an_operation_without_records_waits_for_earlier_writes() -> None:
-    """EX-02: it has read state that may be rolled back."""
+    """EX-02: an operation without records has read state that may be rolled back, so its answer waits."""
     controller = _leader()
     _ask(controller, wire.GetOpeningStreams(NODE, EPOCH), 1)
     assert _ask(controller, wire.DescribeStreams(node=NODE), 2) == []
@@ -114,7 +114,7 @@ def test_an_operation_without_records_waits_for_earlier_writes() -> None:
 
 
 def test_an_operation_without_records_is_answered_at_once() -> None:
-    """EX-02: nothing is pending."""
+    """EX-02: if nothing is pending, an operation without records is answered at once."""
     assert _answers(_ask(_leader(batches=_with_streams(1)), wire.DescribeStreams(stream=0))) == [E.NONE]
 
 
@@ -129,7 +129,7 @@ def test_commits_release_answers_in_their_order() -> None:
 
 
 def test_a_commit_of_an_earlier_term_releases_nothing() -> None:
-    """The indexes of another term belong to other batches."""
+    """Commits of an earlier term release no answers, since their indexes belong to other batches."""
     controller = _leader()
     _ask(controller, wire.GetOpeningStreams(NODE, EPOCH))
     assert controller.handle(wire.Committed(0, 1), 0) == []
@@ -140,7 +140,7 @@ def test_a_commit_of_an_earlier_term_releases_nothing() -> None:
 
 
 def test_the_items_of_an_open_are_one_batch() -> None:
-    """EX-05: one event; an item that is refused leaves the others alone."""
+    """EX-05: the items of a request are one event. A refused item leaves the others alone."""
     controller = _leader(batches=_with_streams(2))
     begin = controller.log.end
     (append,) = _ask(controller, _open((0, 1), (7, 1), (1, 1)))
@@ -260,7 +260,7 @@ def test_a_controller_that_does_not_lead_refuses(body: wire.Body, items: int) ->
 
 
 def test_without_the_check_two_controllers_answer() -> None:
-    """EX-04 removed: a controller that does not lead appends to its own log."""
+    """EX-04 removed: a deposed controller appends to its own log, and two controllers answer."""
     controller = Controller(leads=False)
     with without("EX-04"):
         (append,) = _ask(controller, wire.PrepareObjects(1, 1))
@@ -268,7 +268,7 @@ def test_without_the_check_two_controllers_answer() -> None:
 
 
 def test_a_lost_lead_takes_pending_batches_back() -> None:
-    """EX-03: memory goes back to the last commit, and nobody hears of the rest."""
+    """EX-03: the state returns to the last commit, and pending requests get no answer."""
     controller = _leader(batches=_with_streams(1))
     before = snapshot.snapshot(controller.image)
     _ask(controller, _open((0, 1)), 4)
@@ -278,7 +278,7 @@ def test_a_lost_lead_takes_pending_batches_back() -> None:
 
 
 def test_without_the_roll_back_an_open_survives_that_nobody_committed() -> None:
-    """EX-03 removed: the image is no longer the one of the committed log."""
+    """EX-03 removed: the image differs from that of the committed log."""
     controller = _leader(batches=_with_streams(1))
     _ask(controller, _open((0, 1)))
     with without("EX-03"):
@@ -287,14 +287,14 @@ def test_without_the_roll_back_an_open_survives_that_nobody_committed() -> None:
 
 
 def test_a_message_about_an_earlier_term_ends_no_lead() -> None:
-    """The leader of term 1 hears late that term 0 has ended."""
+    """The leader of term 1 ignores a late message that term 0 has ended."""
     controller = _leader()
     controller.handle(wire.Resigned(0), 0)
     assert controller.term == 1
 
 
 def test_a_leader_learns_nothing() -> None:
-    """A message about batches of another leader comes before the news that there is one."""
+    """A leader ignores batches of another leader that arrive before it hears of that leader."""
     controller = _leader()
     _ask(controller, wire.PrepareObjects(1, 1))
     controller.handle(wire.Learned(0, tuple(_with_streams(1))), 0)
@@ -302,7 +302,7 @@ def test_a_leader_learns_nothing() -> None:
 
 
 def test_what_was_learned_twice_counts_once() -> None:
-    """Batches overlap with those that the log has; a gap is an error."""
+    """Learned batches may overlap with those in the log. A gap is an error."""
     batches = _with_streams(2)
     controller = Controller(leads=False)
     controller.handle(wire.Learned(0, tuple(batches[:2])), 0)
@@ -335,7 +335,7 @@ def test_a_timer_elects_the_target() -> None:
 
 @pytest.mark.parametrize(("timer", "fired"), [("epoch", ["t-0"]), ("automq", [])])
 def test_a_failover_keeps_the_timers_that_can_be_restored(timer: str, fired: list[str]) -> None:
-    """EL-12 restores the timer of a partition without a leader; as built it is lost (EL-06)."""
+    """EL-12: a failover restores the timer of a partition without a leader; as built it is lost (EL-06)."""
     controller = _moving(msgspec.convert({"timer": timer}, Profile))
     controller.fail_over()
     assert [name for name, _ in controller.tick(11_000)] == fired
@@ -343,7 +343,7 @@ def test_a_failover_keeps_the_timers_that_can_be_restored(timer: str, fired: lis
 
 @pytest.mark.parametrize(("timer", "fired"), [("epoch", ["t-0"]), ("automq", [])])
 def test_a_request_for_an_election_disarms_as_built(timer: str, fired: list[str]) -> None:
-    """EL-04: as built also one that is refused, here because the target is fenced; by default none (EL-13)."""
+    """EL-04: as built even a refused request disarms, here with a fenced target; by default none does (EL-13)."""
     controller = _moving(msgspec.convert({"timer": timer}, Profile))
     controller.execute(lambda _: OperationResult((r.Broker(2, "fenced"),)))
     assert controller.elect("t", 0).error is E.PREFERRED_LEADER_NOT_AVAILABLE
@@ -386,7 +386,7 @@ def _wake(controller: Controller, now: int) -> list[wire.Output]:
 
 
 def test_a_leader_wakes_each_second() -> None:
-    """OB-04, EL-02, FO-01: everything periodic runs every second; with nothing to do it writes nothing."""
+    """OB-04, EL-02, FO-01: a leader runs all periodic checks every second; with nothing to do it writes nothing."""
     assert Controller(leads=False).handle(wire.Elected(1), 7) == [wire.Wake(7 + PERIOD_MS)]
     assert _wake(_leader(), 1_000) == []
 
@@ -401,7 +401,7 @@ def test_the_wheel_elects() -> None:
 
 
 def test_a_controller_that_does_not_lead_drops_its_timers() -> None:
-    """EL-06: as built the timers stay in memory, and those that fire without the lead are dropped."""
+    """EL-06: as built timers stay in memory, and are dropped when they fire on a controller that does not lead."""
     controller = _leader(Profile(timer="automq"), _moving(Profile()).log.batches)
     controller.handle(wire.Request(9, 1, wire.AlterReassignments({"t": {0: (1,)}})), 0)
     controller.handle(wire.Committed(1, controller.log.end), 0)
@@ -426,7 +426,7 @@ def test_expired_objects_are_deleted_in_the_end() -> None:
 
 
 def test_nothing_is_checked_while_objects_are_deleted() -> None:
-    """OB-05: the next round waits for the end of the deletion; the end of another controller's round is no end."""
+    """OB-05: no check runs during a deletion. The end of another controller's deletion does not count."""
     controller = _leader()
     _ask(controller, wire.PrepareObjects(1, 500))
     deleting = next(now for now in range(1_000, 200_000, 1_000) if _deletes(_wake(controller, now)))
@@ -505,7 +505,7 @@ def test_a_message_survives_the_wire() -> None:
 
 
 def test_an_operation_that_fails_by_mistake_is_no_refusal() -> None:
-    """Only a guard refuses; any other exception is an error of the program and is not hidden."""
+    """An exception other than a guard's is an error of the program, and is not reported as a refusal."""
 
     def operation(view: View) -> OperationResult:
         require(True, "EX-07", E.NONE)

@@ -1,4 +1,4 @@
-"""The objects of a bucket: what is written is read, in any part, and what was changed is refused."""
+"""The objects of a bucket: the round trip, reads of parts, and the detection of changes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FEW = [Record(2, 5, 7, 1, b"two"), Record(1, 4, 0, 3, b"one"), Record(2, 5, 6, 1
 
 
 def in_order(records: list[Record]) -> list[Record]:
-    """Records as an object has them: equal ones in the order in which they came."""
+    """Records in the order of an object: equal ones in the order of their appends."""
     return sorted(records, key=lambda each: (each.stream, each.base))
 
 
@@ -46,13 +46,13 @@ def decode(data: bytes) -> list[Record]:
 
 @given(RECORDS, LIMITS)
 def test_an_object_has_its_records_by_stream_and_base(records: list[Record], limit: int) -> None:
-    """Whatever the size of a block."""
+    """For any block size an object has its records by stream and base."""
     assert decode(encode(records, limit)) == in_order(records)
 
 
 @given(RECORDS, LIMITS)
 def test_a_block_has_one_run_of_one_stream(records: list[Record], limit: int) -> None:
-    """And not more than the limit, unless it has one record only."""
+    """A block has one run of one stream, and at most the limit unless it has a single record."""
     for block, data in blocks_of(encode(records, limit)):
         found = list(decode_block(block, data))
         assert {record.stream for record in found} == {block.stream}
@@ -63,7 +63,7 @@ def test_a_block_has_one_run_of_one_stream(records: list[Record], limit: int) ->
 
 @given(RECORDS, LIMITS, st.integers(0, 14), st.integers(0, 14))
 def test_the_blocks_of_a_range_have_all_its_records(records: list[Record], limit: int, begin: int, end: int) -> None:
-    """Other blocks need not be read. The bytes of those that do lie side by side."""
+    """A range needs only its own blocks, whose bytes are adjacent."""
     data = encode(records, limit)
     index = decode_index(data, len(data))
     for stream in index.streams:
@@ -81,7 +81,7 @@ def test_the_blocks_of_a_range_have_all_its_records(records: list[Record], limit
 
 @given(RECORDS, LIMITS, st.integers(0, 400))
 def test_the_end_of_an_object_is_enough_for_its_index(records: list[Record], limit: int, length: int) -> None:
-    """If it is too short, it still says where the index begins."""
+    """The end of an object has its index, or at least says where the index begins."""
     data = encode(records, limit)
     tail = data[-max(length, FOOTER_BYTES) :]
     position = index_position(tail, len(data))
@@ -94,14 +94,14 @@ def test_the_end_of_an_object_is_enough_for_its_index(records: list[Record], lim
 
 @given(st.lists(RECORDS, max_size=3), LIMITS)
 def test_the_blocks_of_objects_make_one_object(parts: list[list[Record]], limit: int) -> None:
-    """A compaction moves blocks without a look into them."""
+    """A compaction copies blocks unread, and they make one object."""
     blocks = [block for records in parts for block in blocks_of(encode(records, limit))]
     key = lambda each: (each.stream, each.base, each.count, each.payload, each.epoch)  # noqa: E731
     assert sorted(decode(pack(blocks)), key=key) == sorted((each for part in parts for each in part), key=key)
 
 
 def test_every_changed_byte_is_noticed() -> None:
-    """And every byte that is missing or too much."""
+    """A changed, missing or extra byte is detected."""
     data = encode(FEW, 40)
     for place in range(len(data)):
         changed = data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
@@ -115,7 +115,7 @@ def test_every_changed_byte_is_noticed() -> None:
 
 @given(RECORDS.filter(bool), LIMITS, st.data())
 def test_damage_of_any_kind_is_noticed(records: list[Record], limit: int, draw: st.DataObject) -> None:
-    """Up to four neighbouring bytes, in any object."""
+    """Changes of up to four neighbouring bytes of any object are detected."""
     data = encode(records, limit)
     place = draw.draw(st.integers(0, len(data) - 4))
     other = draw.draw(st.binary(min_size=4, max_size=4).filter(lambda each: each != data[place : place + 4]))
@@ -124,7 +124,7 @@ def test_damage_of_any_kind_is_noticed(records: list[Record], limit: int, draw: 
 
 
 def test_another_block_in_its_place_is_noticed() -> None:
-    """A block is checked against the entry of the index, which lies apart from it."""
+    """A block is checked against its index entry, so that a swapped block is detected."""
     (block, data), (other, _), *_ = blocks_of(encode([Record(1, 4, 0, 3, b"one"), Record(1, 4, 5, 3, b"two")]))
     assert block.size == other.size
     with pytest.raises(DamagedError, match="offset 5 is damaged"):
@@ -133,7 +133,7 @@ def test_another_block_in_its_place_is_noticed() -> None:
 
 @pytest.mark.parametrize("wrong", [{"start": 1}, {"count": 2}, {"count": 4}])
 def test_an_index_of_other_offsets_is_noticed(wrong: dict[str, int]) -> None:
-    """Even if the writer computed all checksums."""
+    """Wrong offsets in an index are detected even if all checksums are right."""
     ((block, data),) = blocks_of(encode([Record(1, 4, 0, 3, b"one")]))
     fields = {"start": block.start, "count": block.count} | wrong
     other = Block(block.stream, fields["start"], fields["count"], 0, block.size, block.crc)
@@ -142,7 +142,7 @@ def test_an_index_of_other_offsets_is_noticed(wrong: dict[str, int]) -> None:
 
 
 def test_another_version_is_refused() -> None:
-    """Its footer may have another form, so that the magic alone decides."""
+    """The magic decides on another version, whose footer may have another form."""
     data = encode(FEW)
     with pytest.raises(DamagedError, match=r"of another version: its magic is b'hfO2'"):
         decode(data[:-1] + b"2")
@@ -155,7 +155,7 @@ def test_a_record_that_goes_back_is_refused() -> None:
 
 
 def test_spans_are_runs_without_a_gap() -> None:
-    """However many blocks they have."""
+    """Spans are runs without a gap, over any number of blocks."""
     data = encode([Record(1, 4, base, 1, b"") for base in (0, 1, 2, 5, 6)], 1)
     index = decode_index(data, len(data))
     assert index.spans(1) == [(0, 3), (5, 7)]
@@ -164,5 +164,5 @@ def test_spans_are_runs_without_a_gap() -> None:
 
 
 def test_each_object_has_a_key_of_its_own() -> None:
-    """Whatever the length of its id."""
+    """Each object has its own key, for ids of any length."""
     assert len({object_key(each) for each in range(200)}) == 200

@@ -1,4 +1,4 @@
-"""Which objects a read uses: against the metadata looked at offset by offset."""
+"""The objects that a read uses, compared with a search of the metadata for each offset."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ Sets = list[tuple[int, int, list[Span], bool]]
 
 
 def image_of(owners: list[tuple[int, int]], sets: Sets, own: list[Span]) -> tuple[Image, Contents]:
-    """An image of stream 0, and the contents of the objects of which it names no ranges.
+    """An image of stream 0, and the contents of objects whose ranges it does not have.
 
-    ``owners``: the end of each range but the last one, and its node; ``sets``: node, order, spans, and whether the
-    metadata names them; ``own``: the spans of stream objects.
+    ``owners``: the end of each range but the last one, and its node. ``sets``: node, order, spans, and whether the
+    metadata have them. ``own``: the spans of stream objects.
     """
     image = Image()
     image.apply(S3Stream(0, len(owners), len(owners), 0, StreamState.OPENED))
@@ -53,7 +53,7 @@ def image_of(owners: list[tuple[int, int]], sets: Sets, own: list[Span]) -> tupl
 
 
 def holders(image: Image, contents: Contents, offset: int) -> list[Part]:
-    """The objects in which MD-01 finds an offset, the better ones first."""
+    """The objects in which MD-01 finds an offset, the preferred ones first."""
     own = [Part(each, held.start, held.end) for each, held in image.stream_objects.get(0, {}).items()]
     own = [part for part in own if part.start <= offset < part.end]
     if own:
@@ -75,7 +75,7 @@ def holders(image: Image, contents: Contents, offset: int) -> list[Part]:
 def test_a_lookup_walks_from_object_to_object(
     owners: list[tuple[int, int]], sets: Sets, own: list[Span], wanted: Span
 ) -> None:
-    """In any image: at the end of each object, the best object of that offset comes next."""
+    """In any image, the lookup continues at the end of each object with the best object of that offset."""
     image, contents = image_of(owners, sets, own)
     begin, end = wanted
     found = lookup(image, 0, begin, end, contents)
@@ -94,9 +94,9 @@ def test_a_lookup_walks_from_object_to_object(
 def test_a_lookup_finds_what_a_look_at_each_offset_finds(
     owners: list[tuple[int, int]], sets: Sets, own: list[Span], wanted: Span
 ) -> None:
-    """Where nodes have only what they owned (INV-06), it ends at the first offset that no object holds.
+    """If nodes have only what they owned (INV-06), the lookup ends at the first offset without an object.
 
-    Otherwise an object that reaches beyond the range of its node hides what comes there: objects are taken whole.
+    Otherwise an object that extends beyond its node's range hides the next ones, since objects are used whole.
     """
     starts = [0, *sorted(end for end, _ in owners)]
     nodes = [*(node for _, node in sorted(owners, key=lambda pair: pair[0])), len(owners) % 3]
@@ -123,7 +123,7 @@ def test_a_lookup_finds_what_a_look_at_each_offset_finds(
 def test_indexes_are_asked_for_one_after_the_other(
     owners: list[tuple[int, int]], sets: Sets, own: list[Span], wanted: Span
 ) -> None:
-    """MD-03. What the metadata does not name is read, only that, and no object twice."""
+    """MD-03. Only indexes that the metadata do not have are read, one after the other, none twice."""
     image, contents = image_of(owners, sets, own)
     known: dict[int, list[tuple[int, int]]] = {}
     while True:
@@ -136,20 +136,20 @@ def test_indexes_are_asked_for_one_after_the_other(
 
 
 def simple() -> Image:
-    """Node 1 owned [0, 10), node 2 owns the stream since; each has one object, and [4, 6) is a stream object."""
+    """Node 1 owned [0, 10), and node 2 owns the stream since. Each has one object; [4, 6) is a stream object."""
     image, _ = image_of([(10, 1)], [(1, 0, [(0, 4), (6, 10)], True), (2, 1, [(10, 15)], True)], [(4, 6)])
     image.apply(Range(0, 1, 1, 10, 10, 2))
     return image
 
 
 def test_kinds_of_objects_alternate() -> None:
-    """A stream object, where there is one; otherwise the objects of the node that owned the offset."""
+    """A stream object is preferred; else the objects of the offset's owner are used."""
     found = lookup(simple(), 0, 2, 12)
     assert found == Lookup((Part(0, 0, 4), Part(100, 4, 6), Part(0, 6, 10), Part(1, 10, 15)), 12)
 
 
 def test_a_hole_ends_the_lookup() -> None:
-    """Nothing behind it is in the result, though it is known (MD-02)."""
+    """Objects after a hole are not in the result, even if known (MD-02)."""
     image = simple()
     image.apply(RemoveS3StreamObject(0, 100))
     assert lookup(image, 0, 2, 12) == Lookup((Part(0, 0, 4),), 4)
@@ -157,28 +157,28 @@ def test_a_hole_ends_the_lookup() -> None:
 
 
 def test_the_current_range_has_no_end() -> None:
-    """Commits do not move it; so nobody can read what a stream's owner has uploaded if its end counts."""
+    """Commits do not move the current range's end. If it counted, nobody could read the owner's uploads."""
     assert lookup(simple(), 0, 10, 15).end == 15
     with without("MD-01.current"):
         assert lookup(simple(), 0, 10, 15).end == 10
 
 
 def test_the_objects_of_other_nodes_are_not_used() -> None:
-    """An object of a node that did not own the offset is not what was acknowledged."""
+    """An object of a node that did not own the offset has other records than the acknowledged ones."""
     image = simple()
     image.apply(S3StreamSetObject(2, 7, 0, 0, pack_ranges([(0, 0, 15)])))
     assert lookup(image, 0, 0, 10).parts[0] == Part(0, 0, 4)
 
 
 def test_objects_of_a_node_are_scanned_by_their_order() -> None:
-    """Not by their ids: the output of a compaction has a newer id, and the order of its oldest input."""
+    """Objects are scanned by order, not id: a compaction's output has a newer id and its oldest input's order."""
     image, _ = image_of([(10, 1)], [(1, 5, [(0, 6)], True), (1, 2, [(0, 8)], True)], [])
     assert lookup(image, 0, 0, 8).parts == (Part(1, 0, 8),)
 
 
 @pytest.mark.parametrize("label", ["MD-01.missing", "MD-01.start"])
 def test_what_is_invalid_is_refused(label: str) -> None:
-    """A missing stream, and a range that begins below the start; without the rule the answer is only short."""
+    """A missing stream and a range below the start are refused. Without the rule the answer is only short."""
     image = simple()
     image.apply(S3Stream(0, 1, 1, 3, StreamState.OPENED))
     stream, begin = (1, 0) if label == "MD-01.missing" else (0, 2)

@@ -200,7 +200,7 @@ def test_rest_of_the_old_generation() -> None:
 
 
 def test_deletion_in_flight() -> None:
-    """OB-05: while a deletion goes on, a check does nothing, expiry included."""
+    """OB-05: during a deletion a check does nothing, and expires nothing."""
     tables = Clocked()
     tables.mark(50)
     tables.check(1001)

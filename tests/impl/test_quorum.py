@@ -55,7 +55,7 @@ def test_a_change_of_leader_loses_the_tail() -> None:
 
 
 def test_an_old_leader_appends_nothing() -> None:
-    """A controller that has not heard of its successor writes into the void."""
+    """A controller that has not heard of its successor appends without an effect."""
     quorum = _led()
     quorum.elect(2)
     assert not quorum.append(1, 0, ONE, now=0)
@@ -73,14 +73,14 @@ def test_a_leader_leaves_out_no_index() -> None:
 
 
 def test_only_pending_batches_can_be_kept() -> None:
-    """The number of kept batches is checked."""
+    """The number of batches to keep must not exceed the pending ones."""
     with pytest.raises(ValueError, match="1 pending batches are to be kept, but 0 are pending"):
         _led().resign(kept=1)
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_two_controllers_agree_on_each_answer(seed: int) -> None:
-    """EX-01 to EX-03, INV-17: under any changes of leader, each answered id is in the log that both end with, once."""
+    """EX-01 to EX-03, INV-17: after any changes of leader each answered id is in the common final log, once."""
     world = _World(random.Random(seed))
     world.run(300)
     assert len(world.answered) > 50
@@ -89,7 +89,7 @@ def test_two_controllers_agree_on_each_answer(seed: int) -> None:
 
 @pytest.mark.parametrize(("label", "found"), [("EX-01", "answers are lost"), ("EX-03", "images differ")])
 def test_without_a_rule_they_disagree(label: str, found: str) -> None:
-    """Each of the rules is needed: some seed shows it."""
+    """Without any one of the rules some seed shows a disagreement."""
     seen = set()
     for seed in range(12):
         world = _World(random.Random(seed))
@@ -109,7 +109,7 @@ class _World:
         self.answered: list[int] = []
 
     def run(self, steps: int) -> None:
-        """Let time pass, and end with a change of leader, after which both controllers know the log."""
+        """Let time pass, and change the leader at the end, after which both controllers know the log."""
         for now in range(steps):
             if self.quorum.leader is None or self.draw.random() < 0.05:
                 self._elect(now)
@@ -121,7 +121,7 @@ class _World:
         self._elect(steps)
 
     def disagreement(self) -> str:
-        """The first thing that is wrong in the end; empty if nothing is."""
+        """The first disagreement at the end, or an empty text."""
         expected = snapshot.snapshot(replay(self.quorum.batches))
         if any(snapshot.snapshot(controller.image) != expected for controller in self.controllers):
             return "images differ"
@@ -155,5 +155,5 @@ class _World:
         return self.quorum.leader is not None and self.quorum.leader.controller == number
 
     def _follows(self, append: wire.Append) -> bool:
-        """Whether the batch is the next one; a controller without EX-03 leaves some out."""
+        """Whether the batch is the next one. A controller without EX-03 skips some."""
         return append.index == len(self.quorum.batches)

@@ -1,4 +1,4 @@
-"""Reads from object storage: all of a range, or an error; and waits for metadata."""
+"""Reads from object storage: a complete range or an error; and waits for metadata."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def two_nodes() -> World:
 
 
 def gets(process: Process) -> list[Get]:
-    """The Gets that a process has sent."""
+    """The Gets of a process."""
     return [each for each in process.sent if isinstance(each, Get)]
 
 
 @pytest.mark.parametrize("begin", range(14))
 @pytest.mark.parametrize("length", [1, 3, 14])
 def test_a_range_is_read_as_it_was_written(begin: int, length: int) -> None:
-    """Whole batches, those that overlap the range, over all kinds of objects and owners."""
+    """A read returns whole batches that overlap the range, over all kinds of objects and owners."""
     world = two_nodes()
     end = min(begin + length, 14)
     process = Process(world)
@@ -51,14 +51,14 @@ def test_all_streams_are_read() -> None:
 
 
 def test_an_empty_range_asks_nobody() -> None:
-    """Its records are known."""
+    """An empty range sends no request."""
     process = Process(two_nodes())
     assert process.run(process.reader.read(0, 3, 3)) == []
     assert not process.sent
 
 
 def test_an_index_is_read_once() -> None:
-    """With the end of the object, and with one Get; then one Get for the blocks of each object."""
+    """An index is read once, with the object's end, in one Get. Each object's blocks need one more Get."""
     process = Process(two_nodes())
     process.run(process.reader.read(0, 0, 6))
     process.run(process.reader.read(1, 0, 6))
@@ -68,7 +68,7 @@ def test_an_index_is_read_once() -> None:
 
 
 def test_few_indexes_are_kept() -> None:
-    """Those that were used last; any number is read all the same."""
+    """Only the last used indexes are kept. Any number of objects can be read."""
     world = two_nodes()
     process = Process(world, indexes=1)
     for _ in range(2):
@@ -77,7 +77,7 @@ def test_few_indexes_are_kept() -> None:
 
 
 def test_the_index_that_was_used_last_is_kept() -> None:
-    """Not the one that was read last."""
+    """The index that was used last is kept, not the one that was read last."""
     process = Process(two_nodes(), indexes=2)
     for begin in (0, 6, 0, 10):
         process.run(process.reader.read(0, begin, begin + 1))
@@ -87,7 +87,7 @@ def test_the_index_that_was_used_last_is_kept() -> None:
 
 
 def test_a_long_index_needs_a_second_get() -> None:
-    """The end of the object says where it begins. Only what is needed is read of an object of several hundred kB."""
+    """The object's end says where the index begins. Of several hundred kB only the needed part is read."""
     world = World()
     stream = world.create()
     count = TAIL_BYTES // 20
@@ -113,7 +113,7 @@ def test_a_size_that_is_too_small_does_no_harm(size: int) -> None:
 
 
 def test_ranges_that_the_metadata_does_not_name_are_read_from_the_index() -> None:
-    """MD-03. There are more such objects than indexes that are kept."""
+    """MD-03. There are more such objects than indexes are kept."""
     world = World()
     for _ in range(2):
         world.create()
@@ -141,7 +141,7 @@ def sealed() -> tuple[World, int, Process, Gate[Any]]:
 
 
 def test_a_read_waits_for_metadata() -> None:
-    """MD-02. An image that does not cover the range yet changes nothing."""
+    """MD-02. The read goes on waiting at images that do not yet cover the range."""
     world, stream, process, gate = sealed()
     process.reader.image_changed()
     process.start(_nothing())
@@ -160,7 +160,7 @@ def test_a_read_waits_for_metadata() -> None:
 
 
 def test_a_read_waits_two_minutes() -> None:
-    """From its begin, however many images come (PL-13)."""
+    """A read waits two minutes from its start, for any number of images (PL-13)."""
     _, _, process, gate = sealed()
     process.wake(WAIT_MS - 1)
     process.reader.image_changed()
@@ -172,7 +172,7 @@ def test_a_read_waits_two_minutes() -> None:
 
 
 def test_a_stream_that_is_deleted_ends_the_wait() -> None:
-    """Nobody will ever read it."""
+    """If the stream is deleted, the wait ends."""
     world, stream, process, gate = sealed()
     world.delete(stream)
     process.reader.image_changed()
@@ -182,7 +182,7 @@ def test_a_stream_that_is_deleted_ends_the_wait() -> None:
 
 
 def test_without_the_wait_a_hole_is_noticed() -> None:
-    """And without both rules a reader gets less than it asked for: its consumer skips acknowledged records."""
+    """Without both rules a reader gets less than it asked for, and its consumer skips acknowledged records."""
     with without("MD-02"):
         _, _, _, gate = sealed()
         with pytest.raises(GapError):
@@ -194,7 +194,7 @@ def test_without_the_wait_a_hole_is_noticed() -> None:
 
 @pytest.mark.parametrize("missing", [0, 1, 2])
 def test_an_object_that_holds_less_than_the_metadata_says_is_noticed(missing: int) -> None:
-    """The index of an object decides what it holds: its begin, its middle or its end is missing."""
+    """An object's index decides what it holds. Here its begin, middle or end is missing."""
     world = two_nodes()
     key = object_key(next(iter(world.image.set_objects[0])))
     del world.records[0][missing]
@@ -210,7 +210,7 @@ def test_an_object_that_holds_less_than_the_metadata_says_is_noticed(missing: in
 
 
 def test_below_the_start_nothing_is_read() -> None:
-    """MD-01. Also if the data is still there."""
+    """MD-01. Records below the start are not read, even if they still exist."""
     world = two_nodes()
     world.move(0, 1)
     world.trim(0, 5)
@@ -224,7 +224,7 @@ def test_below_the_start_nothing_is_read() -> None:
 
 
 def test_an_object_that_is_replaced_meanwhile_is_looked_up_again() -> None:
-    """At any step of a read: a compaction replaces the objects, and the old ones are deleted."""
+    """A compaction replaces the objects at any step of a read, and the old ones are deleted."""
     for at in range(6):
         world = two_nodes()
         process = Process(world)
@@ -242,7 +242,7 @@ def test_an_object_that_is_replaced_meanwhile_is_looked_up_again() -> None:
 
 
 def test_an_object_that_is_gone_before_the_metadata_says_so_is_waited_for() -> None:
-    """The image of a broker is late."""
+    """If an object is gone, the read waits for newer metadata, since a broker's image may be late."""
     world = two_nodes()
     key = object_key(next(iter(world.image.set_objects[0])))
     data = world.store.objects.pop(key)
@@ -261,7 +261,7 @@ def test_an_object_that_is_gone_before_the_metadata_says_so_is_waited_for() -> N
 
 
 def test_damage_is_an_error() -> None:
-    """Wherever it is in the objects of the range, no wrong record is read."""
+    """Damage anywhere in the range's objects is an error, and no wrong record is returned."""
     world = two_nodes()
     key = object_key(next(iter(world.image.set_objects[0])))
     data = world.store.objects[key]
@@ -277,7 +277,7 @@ def test_damage_is_an_error() -> None:
 
 
 def test_a_store_that_does_not_answer_is_tried_again() -> None:
-    """Once is harmless."""
+    """One request without an answer is repeated."""
     world = two_nodes()
     process = Process(world)
     lost = iter([True])
@@ -291,4 +291,4 @@ def test_a_store_that_does_not_answer_is_tried_again() -> None:
 
 
 async def _nothing() -> None:
-    """A task without an effect: it lets the others of its process run."""
+    """A task that does nothing, so that other tasks of its process run."""

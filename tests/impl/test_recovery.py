@@ -37,7 +37,7 @@ def places(world: World, node: int) -> list[Place]:
 
 
 def write_wal(world: World, process: Process, *records: Record) -> None:
-    """Add an object to the WAL of a process, behind those that are there."""
+    """Append an object to the WAL of a process."""
     node, epoch = process.identity.node, process.identity.epoch
     start = places(world, node)[-1].end
     data, _ = encode(start, node, epoch, -1, records)
@@ -45,7 +45,7 @@ def write_wal(world: World, process: Process, *records: Record) -> None:
 
 
 def record(stream: int, base: int, count: int = 1) -> Record:
-    """A record of an old epoch; its payload says where it begins."""
+    """A record of an old epoch. Its payload has its base."""
     return Record(stream, 0, base, count, payload(base))
 
 
@@ -61,14 +61,14 @@ def crashed(world: World, appends: int = 1) -> tuple[Process, int]:
 
 
 def recovered(world: World, stream: int) -> list[int]:
-    """What the next process of node 1 reads of a stream, in numbers of batches."""
+    """The batches of a stream, as numbers, that the next process of node 1 reads."""
     new = successor(world, 1)
     assert new.ask(m.Open(stream, 1)).error is E.NONE
     return numbers(contents(new, stream))
 
 
 def is_stuck(world: World) -> bool:
-    """Whether the next process of node 1 is not ready after minutes."""
+    """Whether the next process of node 1 is still not ready after minutes."""
     with pytest.raises(AssertionError, match="nothing has come"):
         successor(world, 1)
     return True
@@ -79,7 +79,7 @@ def is_stuck(world: World) -> bool:
 
 @VERSIONS
 def test_a_record_that_continues_is_kept(v6: bool) -> None:
-    """RC-02. Also if it was never acknowledged (WL-09)."""
+    """RC-02. A record that continues the stream is kept, even if it was never acknowledged (WL-09)."""
     world = World(v6=v6)
     old, stream = crashed(world)
     write_wal(world, old, record(stream, 1, 2), record(stream, 3))
@@ -114,7 +114,7 @@ def test_a_record_that_is_committed_is_dropped(v6: bool) -> None:
 
 
 def test_a_record_behind_a_gap_is_dropped() -> None:
-    """RC-02.gap. Without the rule the stream gets a hole, and nobody can read beyond it."""
+    """RC-02.gap. Without the rule the stream has a hole, which no reader passes."""
     world = World()
     old, stream = crashed(world)
     write_wal(world, old, record(stream, 3), record(stream, 1))
@@ -131,7 +131,7 @@ def test_a_record_behind_a_gap_is_dropped() -> None:
 
 @VERSIONS
 def test_a_record_of_another_stream_is_dropped(v6: bool) -> None:
-    """RC-02.opening. The stream was closed, and its records are still in the WAL (G-47)."""
+    """RC-02.opening. Records of a closed stream are still in the WAL, and are dropped (G-47)."""
 
     def prepared() -> tuple[World, int]:
         world = World(v6=v6)
@@ -156,7 +156,7 @@ def test_a_record_of_another_stream_is_dropped(v6: bool) -> None:
 
 
 def test_a_sealed_stream_is_recovered_up_to_its_end() -> None:
-    """ND-03.end. A record behind the end was never acknowledged; the controller takes no commit with it (CS-22)."""
+    """ND-03.end. A record after the end was never acknowledged. The controller refuses its commit (CS-22)."""
 
     def prepared() -> tuple[World, int]:
         world = World()
@@ -180,7 +180,7 @@ def test_a_sealed_stream_is_recovered_up_to_its_end() -> None:
 
 
 def test_a_batch_that_a_trim_has_cut_is_kept() -> None:
-    """AM-08. As built it is dropped, and with it all that is behind it: acknowledged records are lost."""
+    """AM-08. As built the batch and all records after it are dropped: acknowledged records are lost."""
 
     def survivors(as_built: frozenset[str] = frozenset()) -> list[int]:
         world = World(as_built=as_built)
@@ -201,7 +201,7 @@ def test_a_batch_that_a_trim_has_cut_is_kept() -> None:
 
 @VERSIONS
 def test_many_blocks_are_recovered(v6: bool) -> None:
-    """RC-04. Of several streams, between markers of trims."""
+    """RC-04. Blocks of several streams, with trim markers between them, are recovered."""
     world = World(v6=v6)
     (process,) = world.serving(1)
     streams = [opened(process) for _ in range(3)]
@@ -220,7 +220,7 @@ def test_many_blocks_are_recovered(v6: bool) -> None:
 
 @VERSIONS
 def test_streams_are_closed_when_their_data_is_committed(v6: bool) -> None:
-    """RC-05. Without the rule another broker opens the stream at an end that misses acknowledged data (G-49)."""
+    """RC-05. Without the rule another broker opens the stream at an end below acknowledged data (G-49)."""
 
     def next_offset() -> int:
         world = World(v6=v6)
@@ -258,7 +258,7 @@ def test_the_wal_is_emptied_when_everything_is_committed() -> None:
 
 @VERSIONS
 def test_the_barrier_comes_before_the_replay(v6: bool) -> None:
-    """FO-06.barrier, G-33. Without the rule the old process commits what the recovery commits too."""
+    """FO-06.barrier, G-33. Without the rule the old process commits the same data as the recovery."""
     world = World(v6=v6)
     (old,) = world.serving(1)
     stream = opened(old)
@@ -273,7 +273,7 @@ def test_the_barrier_comes_before_the_replay(v6: bool) -> None:
     world.run(lambda: any(flight.process is new for flight in world.held))
     mine, world.held = world.held, []
     world.holds = lambda _: False
-    world.flights.extend(late)  # The old process's commit arrives behind the barrier.
+    world.flights.extend(late)  # The old process's commit arrives after the barrier.
     world.run(lambda: not old.alive)
     world.flights.extend(mine)
     world.run(lambda: not world.image.opened_on.get(1))
@@ -287,7 +287,7 @@ def test_the_barrier_comes_before_the_replay(v6: bool) -> None:
 
 @VERSIONS
 def test_a_close_whose_answer_was_lost_counts_as_done(v6: bool) -> None:
-    """RC-06, G-50. Another broker has the stream when the close is repeated; without the rule the start fails."""
+    """RC-06, G-50. When the close is repeated another broker has the stream. Without the rule the start fails."""
 
     def starts() -> bool:
         world = World(v6=v6)
@@ -335,7 +335,7 @@ def test_a_worker_tries_again() -> None:
 
 @VERSIONS
 def test_a_worker_gives_way_to_the_next_process_of_the_node(v6: bool) -> None:
-    """FO-07. The node is back with a larger epoch while the worker replays; nothing is lost, and nothing twice."""
+    """FO-07. During the worker's replay the node returns with a larger epoch. Nothing is lost or doubled."""
     world = World(v6=v6)
     old, worker = world.serving(1, 2)
     stream = opened(old)

@@ -36,7 +36,7 @@ def test_the_leader_stays(cluster: Cluster) -> None:
 
 
 def test_a_move_goes_on(cluster: Cluster) -> None:
-    """A target without a leader stays one, can be cancelled as before, and has a timer under the new epoch."""
+    """A target without a leader stays the target, its move can be cancelled, and its timer has the new epoch."""
     cluster.alter("e-0", [1])
     renewed(cluster, node=1, leader_epoch=1)
     row = cluster.row("e-0")
@@ -48,20 +48,20 @@ def test_a_move_goes_on(cluster: Cluster) -> None:
 
 
 def test_a_copy_changes_nothing(cluster: Cluster) -> None:
-    """The request names the epoch that it replaces."""
+    """The request has the epoch that it replaces, so a copy changes nothing."""
     renewed(cluster)
     outcome = renewed(cluster)
     assert (outcome.error, outcome.records) == (E.NONE, ())
 
 
 def test_another_broker_changes_nothing(cluster: Cluster) -> None:
-    """The partition may have been moved away meanwhile."""
+    """If the partition was moved away meanwhile, nothing changes."""
     outcome = renewed(cluster, node=1)
     assert (outcome.error, outcome.records) == (E.NONE, ())
 
 
 def test_who_may_ask(cluster: Cluster) -> None:
-    """The newest process of the node, and for a partition that is there."""
+    """Only the newest process of the node may ask, and only for an existing partition."""
     assert renewed(cluster, node_epoch=4).error is E.NODE_EPOCH_EXPIRED
     assert renewed(cluster, topic="x").error is E.UNKNOWN_TOPIC_OR_PARTITION
     assert cluster.epochs("e-0") == (0, 0)

@@ -16,7 +16,7 @@ def test_a_refusal_carries_its_label_and_error() -> None:
 
 
 def test_a_rule_that_is_switched_off_decides_nothing() -> None:
-    """It neither refuses nor takes effect, and is on again after the block."""
+    """A rule that is switched off does not refuse and has no effect. After the block it is on again."""
     with without("EX-04"):
         require(False, "EX-04", E.NOT_CONTROLLER)
         assert not rule("EX-04")
@@ -24,7 +24,7 @@ def test_a_rule_that_is_switched_off_decides_nothing() -> None:
 
 
 def test_blocks_that_share_a_rule_can_be_nested() -> None:
-    """The inner block leaves off what the outer one has switched off."""
+    """The inner block keeps the outer block's rules switched off."""
     with without("EX-04"):
         with without("EX-04", "EX-01"):
             assert not rule("EX-01")
@@ -33,13 +33,13 @@ def test_blocks_that_share_a_rule_can_be_nested() -> None:
 
 
 def test_an_unknown_label_is_an_error() -> None:
-    """Nobody believes to have switched off what has no guard."""
+    """A label without a guard is an error, so that a misspelt rule is noticed."""
     with pytest.raises(ValueError, match="no guard has the label EX"), without("EX"):
         pass
 
 
 def test_only_decisions_count() -> None:
-    """A condition that is met refuses nothing, and one that is not met takes no branch."""
+    """A condition that is met, and a branch that is not taken, are no decisions."""
     before = decided["EX-04"], decided["EX-01"]
     require(True, "EX-04", E.NONE)
     rule("EX-01", False)
@@ -49,14 +49,14 @@ def test_only_decisions_count() -> None:
 
 
 def test_guards_are_found_where_they_stand() -> None:
-    """A label has the places of its guards: file and line."""
+    """Each label has the files and lines of its guards."""
     ((file, line),) = guards()["EX-04"]
     assert file == "controller/node.py"
     assert line > 1
 
 
 def test_a_missing_rule_says_where_it_would_have_decided() -> None:
-    """Once until somebody takes it, and not where its condition leaves it nothing to do."""
+    """A missing rule reports once where it would have refused, and nothing where it would not."""
     with without("EX-04", "EX-01"):
         require(True, "EX-04", E.NONE)
         rule("EX-01", False)

@@ -1,4 +1,4 @@
-"""Brokers on S3: streams change hands and an owner crashes, and every record is there in the end, once."""
+"""Brokers on S3: streams are handed over and an owner crashes, and at the end every record is there once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.impl.s3_world import NODES, Batch, Send, Story, payload, problems
 
 
 def variant(store: str, *, v6: bool, restarts: bool) -> Any:
-    """The parameters of a test, with a name."""
+    """The parameters of a test, with an id."""
     words = (store, "V6" if v6 else "legacy", "restart" if restarts else "failover")
     return pytest.param(store, v6, restarts, id=", ".join(words))
 
@@ -29,11 +29,11 @@ SOME = [
     variant("boto", v6=True, restarts=False),
     variant("obstore", v6=False, restarts=True),
 ]
-"""Each store, each version and each recovery, in less time."""
+"""Each store, version and way of recovery once, instead of all combinations."""
 
 
 def check_story(place: Place, v6: bool, restarts: bool, records: int) -> None:
-    """Everything that was acknowledged is read, and nothing twice. The records went through S3 on their way."""
+    """Everything acknowledged is read once, and the records went through S3."""
     store, bucket = place
     story = Story(store, v6=v6, records=records, restarts=restarts)
     story.run()
@@ -45,7 +45,7 @@ def check_story(place: Place, v6: bool, restarts: bool, records: int) -> None:
 
 
 def check_use(story: Story, bucket: Any) -> None:
-    """WALs grew and were trimmed, objects were uploaded, compacted and deleted; and no operation failed."""
+    """WALs grew and were trimmed, objects were uploaded, compacted and deleted, and no operation failed."""
     counts = story.store.counts
     assert story.store.unsure == []
     assert counts["Put", "reservation"] == len(NODES) + 1, "each process and the recovery reserve a WAL"
@@ -77,7 +77,7 @@ def test_nothing_of_20000_records_is_lost_or_doubled(place: Place, v6: bool, res
     ("label", "v6"), [("CL-08", False), ("RC-05", False), ("CL-07.wait", True), ("FO-06.barrier", True)]
 )
 def test_the_story_finds_a_missing_rule(place: Place, label: str, v6: bool) -> None:
-    """Acknowledged batches are lost without the rule, even if the brokers then get stuck before the story ends."""
+    """Without the rule acknowledged batches are lost, even if the brokers get stuck before the story ends."""
     with without(label):
         story = Story(place[0], v6=v6, records=600, restarts=False)
         with suppress(AssertionError):
@@ -113,5 +113,5 @@ ONE, TWO, THREE, FOUR = (payload(send.number, send.count) for send in SENDS[:4])
     ],
 )
 def test_the_check_names_what_is_wrong(batches: list[Batch], found: list[str]) -> None:
-    """Two batches were acknowledged, one was refused, and nobody knows of two others."""
+    """Two batches were acknowledged, one was refused, and the fate of two is unknown."""
     assert [problem.partition(":")[0] for problem in problems(SENDS, batches)] == found

@@ -1,4 +1,4 @@
-"""Partitions on S3: they move twice while producers send, a cancel, a crash, and every record is read once."""
+"""Partitions on S3: two moves, a cancel and a crash while producers send, and every record is read once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.impl.partition_story import HOMES, PartitionStory, Sent
 from tests.impl.s3_place import STORES, Place
 
 GENERATIONS = {"legacy, G0": (False, False), "legacy, G1": (False, True), "V6": (True, True)}
-"""By name: whether closes are fast, and whether the target of a move asks for its election."""
+"""By name: whether closes are fast, and whether a move's target asks for its election."""
 VARIANTS = [
     pytest.param(store, *variant, id=f"{store}, {name}")
     for store, (name, variant) in product(STORES, GENERATIONS.items())
@@ -22,7 +22,7 @@ VARIANTS = [
 
 
 def check_story(place: Place, v6: bool, elects: bool, records: int) -> None:
-    """Nothing is lost, nothing is there twice, and the order is kept."""
+    """Nothing is lost or doubled, and the order is kept."""
     store, bucket = place
     story = PartitionStory(store, v6=v6, elects=elects, records=records)
     story.run()
@@ -48,7 +48,7 @@ def check_events(story: PartitionStory) -> None:
 
 
 def check_reads(story: PartitionStory) -> None:
-    """The final reads have the records of each sender in the order of its sends, and nothing else."""
+    """The final reads have exactly the records of each sender, in the order of its sends."""
     total = 0
     for partition in range(len(HOMES)):
         end = 0
@@ -93,7 +93,7 @@ def test_nothing_of_20000_records_is_lost_or_doubled(place: Place, v6: bool, ele
 
 @pytest.mark.parametrize(("label", "v6", "elects"), [("RC-05", False, False), ("FO-06.barrier", True, True)])
 def test_the_story_finds_a_missing_rule(label: str, v6: bool, elects: bool) -> None:
-    """Records that the crashed owner has acknowledged are lost without the rule."""
+    """Without the rule the crashed owner's acknowledged records are lost."""
     store = MemoryStore()
     with without(label):
         story = PartitionStory(store, v6=v6, elects=elects, records=800)
@@ -104,7 +104,7 @@ def test_the_story_finds_a_missing_rule(label: str, v6: bool, elects: bool) -> N
 
 
 def test_the_story_finds_records_that_are_there_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broker that does not recognise a repetition appends it again."""
+    """A broker that does not recognise a repetition appends it again, and the story finds it."""
     monkeypatch.setattr(Producers, "check", lambda *_: None)
     store = MemoryStore()
     story = PartitionStory(store, v6=True, elects=True, records=800)
@@ -118,7 +118,7 @@ def test_the_story_finds_records_that_are_there_twice(monkeypatch: pytest.Monkey
     "read", [[(0, 2, 1)], [(0, 2, 1), (2, 1, 2), (3, 2, 1)], [(0, 1, 2), (1, 2, 1)], [(0, 2, 1), (3, 1, 2)]], ids=str
 )
 def test_wrong_reads_are_refused(read: list[SendRecords]) -> None:
-    """Value 1 with two records and then value 2 with one were sent: a loss, a repetition, a wrong order, a hole."""
+    """Value 1 with two records and value 2 with one were sent. A loss, repetition, wrong order and hole are found."""
     story = PartitionStory(MemoryStore(), v6=True, elects=True, records=3)
     story.sent = {"sender": [Sent(0, 1, 2), Sent(0, 2, 1)]}
     story.read = {0: [(0, 2, 1), (2, 1, 2)], 1: [], 2: []}

@@ -66,7 +66,7 @@ def test_one_fails(capsys: Captured) -> None:
 
 
 def test_a_folder_is_searched(capsys: Captured) -> None:
-    """Of a folder, the files *.yaml and *.yml run, those of its folders included, sorted."""
+    """The files *.yaml and *.yml of a folder and its subfolders run, sorted."""
     Path("more/deep").mkdir(parents=True)
     Path("more/deep/b.yml").write_text(GOOD)
     Path("more/a.yaml").write_text(GOOD)
@@ -145,7 +145,7 @@ def test_wrong_arguments(argv: tuple[str, ...], words: str, capsys: Captured) ->
 
 
 def test_without_a_rule(capsys: Captured) -> None:
-    """A scenario of a rule fails without the rule; the rule is back afterwards."""
+    """The scenario of a rule fails without the rule. Afterwards the rule is on again."""
     assert holdfast("run", "owner.yaml", "--without", "ST-14") == 12
     assert "error  STREAM_NOT_CLOSED  NONE" in capsys.readouterr().out
     assert holdfast("run", "owner.yaml") == 0
@@ -163,7 +163,7 @@ def test_replay_and_failovers(capsys: Captured) -> None:
 
 
 def test_a_switch_of_what_the_tables_have_says_so(capsys: Captured) -> None:
-    """It is accepted, changes nothing, and a line says why; no spot is called both."""
+    """A switch that is built into the tables changes nothing, and a line says why. No switch is both."""
     assert holdfast("run", "good.yaml", "--switch", "AM-20") == 0
     said = capsys.readouterr()
     assert "all as expected" in said.out
@@ -172,7 +172,7 @@ def test_a_switch_of_what_the_tables_have_says_so(capsys: Captured) -> None:
 
 
 def test_every_suspicious_spot_has_an_answer() -> None:
-    """Each of AM-01 to AM-20 is a switch, built in anyway, a spot of brokers, or refused with a reason; none is two."""
+    """Each of AM-01 to AM-20 is exactly one: a switch, always built in, of brokers only, or refused with a reason."""
     named = [*ALWAYS, *OF_BROKERS, *REFUSED, *(name for name in switches() if name.startswith("AM-"))]
     assert sorted(named) == [f"AM-{number:02}" for number in range(1, 21)]
 
@@ -184,7 +184,7 @@ def test_switches(capsys: Captured) -> None:
 
 
 def test_interrupted(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C ends the scenario that runs at once; what was found by then is said, and is no verdict about the rest."""
+    """Ctrl-C ends the running scenario. The results so far are printed, and are no verdict on the rest."""
 
     def interrupting(scenario: Scenario, *_: object, **__: object) -> ScenarioVerdict:
         if scenario.name == "the owner":
@@ -192,7 +192,7 @@ def test_interrupted(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
         return ScenarioVerdict(scenario)
 
     monkeypatch.setattr(scenario_run, "run_scenario", interrupting)
-    # Whoever runs the tests in the background has Ctrl-C ignored.
+    # A shell that runs the tests in the background makes them ignore Ctrl-C.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         assert holdfast("run", "good.yaml", "owner.yaml") == 20
@@ -205,7 +205,7 @@ def test_interrupted(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_scenario_without_expectations_says_so(capsys: Captured) -> None:
-    """A scenario that expects nothing is green whatever the controller does."""
+    """A scenario without expectations always passes, and the output says so."""
     Path("blank.yaml").write_text("steps:\n  - {op: list}\n")
 
     assert holdfast("run", "blank.yaml") == 0
@@ -242,7 +242,7 @@ def test_reports(capsys: Captured) -> None:
 
 
 def test_new_writes_a_file_that_passes(capsys: Captured) -> None:
-    """The first file passes as it stands, and is not written over."""
+    """``new`` writes a file that passes, and overwrites no file."""
     assert holdfast("new", "mine") == 0
     assert holdfast("run", "mine.yaml") == 0
     assert holdfast("new", "mine") == 2

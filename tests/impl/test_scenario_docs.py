@@ -36,7 +36,7 @@ def test_scenario_files_pass(path: Path) -> None:
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_scenario_files_pass_with_changes_of_controller(path: Path) -> None:
-    """Every scenario passes with a change of controller before each step, but for what memory by rule explains."""
+    """Every scenario passes with a change of controller before each step, except for what lost memory explains."""
     for scenario in read_file(path, path.relative_to(ROOT).as_posix()):
         verdict = run_with_failovers(scenario)
         assert verdict.failure is None, text(verdict)

@@ -1,4 +1,4 @@
-"""The language of scenario files: what a file means, and where a malformed one is refused."""
+"""The language of scenario files: the meaning of a file, and the places of errors."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_default_arguments() -> None:
 
 
 def test_each_overrides_arguments_and_expectations() -> None:
-    """A map of ``each`` goes before the step, in its arguments and key by key in its expectation."""
+    """A map of ``each`` overrides the step's arguments, and its expectation key by key."""
     step = one(
         "{op: openings, node: 0, node_epoch: 1, expect: {error: NONE, streams: []}, "
         "each: [{node: 1}, {node_epoch: 0, expect: {error: NODE_EPOCH_EXPIRED}}]}"

@@ -54,7 +54,7 @@ def test_what_fits(pattern: Pattern, actual: Any, fits: bool) -> None:
 
 
 def test_members_of_a_set_are_paired() -> None:
-    """Each expected member takes one actual member, also where the first choice would leave another without."""
+    """Each expected member is matched with its own actual member, also if a first match would leave one without."""
     both = Members((AnyOf((Same(1), Same(2))), AnyOf((Same(1),))))
 
     assert agrees(both, [1, 2])
@@ -85,24 +85,24 @@ def test_differences_in_order_with_their_places() -> None:
 
 
 def test_lists_of_other_lengths_differ_as_wholes() -> None:
-    """Of a list that is too long or too short, all of it is shown."""
+    """A list of another length is shown as a whole."""
     assert differences(Fields({"records": Items((Same("A"),))}), {"records": ["B", "A"]}) == [
         Difference("records", "[A]", "[B, A]")
     ]
 
 
 def test_a_whole_map_names_what_is_too_much() -> None:
-    """An entry that a whole map does not list is a difference of its own."""
+    """In a whole map each unexpected entry is a difference of its own."""
     assert differences(Fields({"a": Same(1)}, whole=True), {"a": 1, "b": [2]}) == [Difference("b", "nothing", "[2]")]
 
 
 def test_an_absent_result() -> None:
-    """A result that is not there differs from every value, null included."""
+    """A missing result differs from every value, also from null."""
     assert differences(Fields({"stream": Same(None)}), {}) == [Difference("stream", "null", "nothing")]
 
 
 def test_values_are_shown_as_a_file_writes_them() -> None:
-    """Expectations and values look alike, so that they can be compared by eye."""
+    """Expectations and values are written alike, so that people can compare them."""
     pattern = Fields({"a": AnyOf((Same(True), Same(None))), "b": Items((Members(numbers(1)), Same("")))})
 
     assert show(pattern) == '{a: {any_of: [true, null]}, b: [[1], ""]}'

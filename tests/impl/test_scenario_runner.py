@@ -29,7 +29,7 @@ MOVING = """
 
 
 def play(steps: str, head: str = "") -> ScenarioVerdict:
-    """The verdict about the one scenario with these steps."""
+    """The verdict on the one scenario with these steps."""
     (scenario,) = read_text(f"{head}steps:{steps}")
     return run(scenario, after=check_replay)
 
@@ -396,7 +396,7 @@ def test_a_lost_memory_excuses_no_other_loss(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_replay_sees_a_change_beside_the_log() -> None:
-    """An image that was changed by anything but its log is no image of the log."""
+    """An image that was changed without a log record is reported by the replay."""
     (scenario,) = read_text(f"steps:{OPENED}  - {{op: list}}\n")
 
     def damage(world: World, number: int) -> None:
@@ -416,7 +416,7 @@ def test_switches_are_read_from_the_source() -> None:
 
 
 def test_a_number_with_a_fraction_is_compared_within_the_tolerance() -> None:
-    """A number with a fraction may stand wherever a number is expected, though results are whole numbers here."""
+    """A fraction may stand for any expected number, within the tolerance, though results are whole numbers here."""
     passes(OPENED + "  - {op: state, stream: 0, expect: {end: 0.0, epoch: {any_of: [3.5, 0.0000001]}}}\n")
     passes(OPENED + "  - {op: state, stream: 0, tolerance: 2, expect: {end: 1.5, ranges: [{index: 1e0}]}}\n")
     failed = play(OPENED + "  - {op: state, stream: 0, expect: {end: 0.5}}\n").failure

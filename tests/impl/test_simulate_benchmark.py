@@ -6,7 +6,7 @@ from benchmarks.simulate import RATE, Figures, lines, measured
 
 
 def test_a_measurement_has_all_figures() -> None:
-    """A small one; whether the goals are met is a matter of the machine."""
+    """A small measurement has all figures. Whether the goals are met depends on the machine."""
     found = measured(seeds=1, operations=20, repeat=1)
     assert (found.seeds, found.operations) == (1, 20)
     assert min(found.turn, found.rate, found.run, found.share) > 0

@@ -1,4 +1,4 @@
-"""``holdfast simulate``: what it prints, keeps and writes, and its exit codes."""
+"""``holdfast simulate``: its output, its files, and its exit codes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def simulate(*argv: object) -> int:
 
 
 def kept() -> list[Path]:
-    """The files that were kept."""
+    """The files of kept runs."""
     return sorted(Path("corpus").glob("*")) if Path("corpus").exists() else []
 
 
@@ -42,7 +42,7 @@ def kept() -> list[Path]:
 
 
 def test_one_run(capsys: Captured) -> None:
-    """What was drawn, what happened, what was looked at, and the verdict; nothing is kept."""
+    """The output has the drawn faults, those that happened, the judged operations and the verdict. No file is kept."""
     assert simulate("--seed", 3, *SMALL) == 0
     out, err = capsys.readouterr()
     lines = out.splitlines()
@@ -59,7 +59,7 @@ def test_one_run(capsys: Captured) -> None:
 
 
 def test_a_violation_is_kept_and_told(capsys: Captured) -> None:
-    """The run is made small; the file shows the violation again, and nothing with all rules."""
+    """The run is shrunk, and its file shows the violation again, but none with all rules."""
     assert simulate("--seeds", "0..5", "--without", "ST-14", "--jobs", 1, *SMALL) == 12
     out = capsys.readouterr().out
     (path,) = kept()
@@ -84,7 +84,7 @@ def test_a_violation_is_kept_and_told(capsys: Captured) -> None:
 
 
 def test_a_violation_is_kept_as_it_was_drawn(capsys: Captured) -> None:
-    """On demand, in a folder of one's choice."""
+    """With the option the run is kept unshrunk, in a chosen folder."""
     assert simulate("--seed", 0, "--without", "ST-14", "--no-shrink", "--keep", "here/runs", *SMALL) == 12
     (path,) = Path("here/runs").glob("*.json")
     assert len(json.loads(path.read_text())["script"]) == 60
@@ -92,7 +92,7 @@ def test_a_violation_is_kept_as_it_was_drawn(capsys: Captured) -> None:
 
 
 def test_log_history_and_timeline(capsys: Captured) -> None:
-    """Lines of JSON, each with its fields; and the timeline below the figures."""
+    """The log and history are JSON lines with their fields. The timeline stands below the figures."""
     assert simulate("--seed", 1, "--log", "log.ndjson", "--history", "history.ndjson", "--timeline", *SMALL) == 0
     assert "leads the controllers in term 1" in capsys.readouterr().out
     events = [json.loads(line) for line in Path("log.ndjson").read_text().splitlines()]
@@ -105,7 +105,7 @@ def test_log_history_and_timeline(capsys: Captured) -> None:
     ("version", "models"), [("legacy", ("ownership", "stream_log")), ("V6", ("fast_close",))], ids=["legacy", "V6"]
 )
 def test_a_model_judges_the_log(version: str, models: tuple[str, ...]) -> None:
-    """With the mapping of its name, as the pages say."""
+    """The model judges the log with the mapping of its name, as the pages say."""
     assert simulate("--seed", 1, "--version", version, "--log", "events.ndjson", *SMALL) == 0
     for model in models:
         assert main(["conform", model, "events.ndjson", "--map", model]) == 0
@@ -113,7 +113,7 @@ def test_a_model_judges_the_log(version: str, models: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("version", ["legacy", "V6"])
 def test_one_seed_gives_equal_bytes(version: str) -> None:
-    """In processes with different hash seeds: the log, the history, and what is printed."""
+    """Log, history and output are equal in processes with different hash seeds."""
     found = []
     for number in ("0", "1", "4242"):
         names = f"log{number}", f"history{number}"
@@ -130,7 +130,7 @@ def test_one_seed_gives_equal_bytes(version: str) -> None:
 
 
 def test_the_answer_does_not_depend_on_the_jobs(capsys: Captured) -> None:
-    """One process or two: equal bytes. All figures are there."""
+    """One process and two give equal bytes, with all figures."""
     outs = []
     for jobs in (1, 2):
         assert simulate("--seeds", "0..4", "--jobs", jobs, "--json", *SMALL) == 0
@@ -145,7 +145,7 @@ def test_the_answer_does_not_depend_on_the_jobs(capsys: Captured) -> None:
 
 
 def test_all_seeds_are_run_on_demand(capsys: Captured) -> None:
-    """The first run of each oracle is kept, and all seeds are named."""
+    """All seeds run, each oracle's first run is kept, and all violating seeds are listed."""
     assert simulate("--seeds", "0..9", "--without", "ST-14", "--keep-going", "--jobs", 2, "--json", *SMALL) == 12
     found = json.loads(capsys.readouterr().out)
     assert found["runs"] == 10
@@ -156,7 +156,7 @@ def test_all_seeds_are_run_on_demand(capsys: Captured) -> None:
 
 
 def test_reports(capsys: Captured) -> None:
-    """A case for each oracle, and the violated one with its run."""
+    """A report has a case for each oracle, and the violated one has its run."""
     options = ("--seed", 0, "--without", "ST-14", "--junit", "r.xml", "--sarif", "r.sarif", "--github", *SMALL)
     assert simulate(*options) == 12
     (path,) = kept()
@@ -173,7 +173,7 @@ def test_reports(capsys: Captured) -> None:
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_budget_ends_the_runs(capsys: Captured, jobs: int) -> None:
-    """With what was found; it is no success."""
+    """A budget ends the runs with the results so far, which is no success."""
     assert simulate("--seeds", "0..999999", "--budget", "2s", "--jobs", jobs, *SMALL) == 20
     out, err = capsys.readouterr()
     assert out.startswith("cluster V6, seeds 0..999999: nothing violated so far, and not all seeds were run\n")
@@ -181,20 +181,20 @@ def test_a_budget_ends_the_runs(capsys: Captured, jobs: int) -> None:
 
 
 def test_a_budget_ends_one_run(capsys: Captured) -> None:
-    """In the middle: nothing is known of it."""
+    """A budget that ends in the middle of a run has no result for it."""
     assert simulate("--seed", 1, "--steps", "100000", "--budget", "0.2s") == 20
     assert "not all seeds were run" in capsys.readouterr().out
 
 
 def test_memory_is_limited(capsys: Captured) -> None:
-    """That of all processes together."""
+    """The limit is for the memory of all processes together."""
     assert simulate("--seeds", "0..99", "--budget", "1MB", *SMALL) == 20
     assert "memory: more than 1 MB" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_signals_end_the_runs(capsys: Captured, monkeypatch: pytest.MonkeyPatch, sent: signal.Signals) -> None:
-    """What was found up to there is said."""
+    """After a signal the results so far are printed."""
     made = iter(range(100))
     plain = campaign.outcomes
 
@@ -213,7 +213,7 @@ def test_signals_end_the_runs(capsys: Captured, monkeypatch: pytest.MonkeyPatch,
 
 
 def test_a_run_that_cannot_be_judged_is_a_fault(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is neither a success nor a violation."""
+    """A run that cannot be judged is an error, neither a success nor a violation."""
 
     def unjudged(question: Question, go_on: object = always) -> CheckResult:
         del go_on
@@ -258,7 +258,7 @@ def test_a_run_that_cannot_be_judged_is_a_fault(capsys: Captured, monkeypatch: p
     ],
 )
 def test_what_is_wrong_is_said(capsys: Captured, argv: tuple[str, ...], message: str) -> None:
-    """Before anything is run, in one line on standard error."""
+    """A wrong argument is one line on standard error, before any run."""
     Path("bad.json").write_text('{"format": "\x1b[31m"}')
     assert simulate(*argv) == 2
     out, err = capsys.readouterr()
@@ -269,7 +269,7 @@ def test_what_is_wrong_is_said(capsys: Captured, argv: tuple[str, ...], message:
 
 
 def test_a_folder_that_cannot_be_written(capsys: Captured) -> None:
-    """Said in one line; the violation is found all the same, so the code is that of a wrong argument."""
+    """The error is one line. The violation is found nevertheless, and the exit code is that of a wrong argument."""
     Path("corpus").write_text("a file")
     assert simulate("--seed", 0, "--without", "ST-14", *SMALL) == 2
     assert "cannot be written" in capsys.readouterr().err

@@ -33,9 +33,9 @@ from impl.store.s3_boto import BotoStore  # noqa: E402 - an extra
 from impl.store.s3_obstore import ObstoreStore  # noqa: E402 - an extra
 
 PAGE = 5
-"""Objects of a page here; with more of them the test would take longer, and show no more."""
+"""The objects of a page here. More would make the test slower and show no more."""
 NOBODY = "http://127.0.0.1:1"
-"""An address where nobody listens."""
+"""An address at which no server listens."""
 
 
 @pytest.fixture(params=["memory", "boto", "boto in process", "obstore"])
@@ -65,7 +65,7 @@ def put(store: ObjectStore, key: str, data: bytes, **conditions: object) -> str:
 
 
 def test_what_is_put_is_found(store: ObjectStore) -> None:
-    """Whole or in part, under the etag that the put was answered; also an object without a byte."""
+    """An object is read whole or in part, under the etag of its put, even if it is empty."""
     assert store.execute(Get("a/1")) == Missing()
     etag = put(store, "a/1", b"0123456789")
     assert store.execute(Get("a/1")) == ObjectData(b"0123456789", etag)
@@ -81,7 +81,7 @@ def test_what_is_put_is_found(store: ObjectStore) -> None:
 
 
 def test_a_put_of_a_new_object_replaces_none(store: ObjectStore) -> None:
-    """Not even by the same bytes."""
+    """A put of a new object never replaces one, not even one with the same bytes."""
     etag = put(store, "a/1", b"one", new=True)
     for data in (b"one", b"two"):
         assert store.execute(Put("a/1", data, new=True)) == Conflict()
@@ -91,7 +91,7 @@ def test_a_put_of_a_new_object_replaces_none(store: ObjectStore) -> None:
 
 
 def test_a_put_replaces_the_object_that_it_names(store: ObjectStore) -> None:
-    """And no other one; nor is there one to replace after a delete."""
+    """A conditional put replaces exactly the object with its etag. After a delete there is none."""
     first = put(store, "a/1", b"one")
     second = put(store, "a/1", b"two", replaces=first)
     assert store.execute(Put("a/1", b"three", replaces=first)) == Conflict()
@@ -102,7 +102,7 @@ def test_a_put_replaces_the_object_that_it_names(store: ObjectStore) -> None:
 
 
 def test_a_list_is_sorted_and_of_one_folder(store: ObjectStore) -> None:
-    """Folders in it belong to it, others with a longer name do not."""
+    """A list includes subfolders, and excludes folders with a longer name."""
     for key in ("a/9", "a/10", "a/b/1", "ab/1", "c"):
         put(store, key, key.encode())
     listed = store.execute(List("a/"))
@@ -116,7 +116,7 @@ def test_a_list_is_sorted_and_of_one_folder(store: ObjectStore) -> None:
 
 
 def test_a_deleted_object_is_gone(store: ObjectStore) -> None:
-    """It may be deleted again, and beside others."""
+    """An object may be deleted again, and together with others."""
     for key in ("a/1", "a/2", "a/3"):
         put(store, key, b"x")
     assert store.execute(Delete(("a/1", "a/3", "a/9"))) == Deleted()
@@ -125,7 +125,7 @@ def test_a_deleted_object_is_gone(store: ObjectStore) -> None:
 
 
 def test_a_long_list_comes_in_pages(store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """``more`` says so, also where the page is just full."""
+    """``more`` says that there are further pages, also if a page is exactly full."""
     for module in ("memory", "s3_boto", "s3_obstore"):
         monkeypatch.setattr(f"impl.store.{module}.PAGE", PAGE)
     for number in range(PAGE + 1):
@@ -144,7 +144,7 @@ def test_a_long_list_comes_in_pages(store: ObjectStore, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("make", [BotoStore, ObstoreStore])
 def test_a_store_that_cannot_be_reached_is_an_answer(make: type[ObjectStore], keys: tuple[str, str]) -> None:
-    """Of one line, to each operation; no exception leaves the adapter."""
+    """The answer to each operation is one line. The adapter raises no exception."""
     del keys
     store = make("wal", NOBODY)  # type: ignore[call-arg]
     for operation in (Put("a", b""), Put("a", b"", new=True), Get("a"), List(""), Delete(("a",))):
@@ -156,7 +156,7 @@ def test_a_store_that_cannot_be_reached_is_an_answer(make: type[ObjectStore], ke
 
 @pytest.fixture
 def failing() -> Iterator[tuple[str, list[str]]]:
-    """A server that answers 503 to whatever it is asked: its address, and the methods of the requests so far."""
+    """A server that answers 503 to every request: its address, and the methods of its requests so far."""
     asked: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -170,7 +170,7 @@ def failing() -> Iterator[tuple[str, list[str]]]:
         do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = handle_any  # noqa: N815 - names of the library
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = Thread(target=server.serve_forever)
@@ -184,7 +184,7 @@ def failing() -> Iterator[tuple[str, list[str]]]:
 def test_nobody_tries_again_by_himself(
     make: type[ObjectStore], failing: tuple[str, list[str]], keys: tuple[str, str]
 ) -> None:
-    """An operation is one request. A hidden second one would find what the first has put."""
+    """An operation is one request. A hidden second one would find the first one's object."""
     del keys
     address, asked = failing
     store = make("wal", address)  # type: ignore[call-arg]
@@ -195,7 +195,7 @@ def test_nobody_tries_again_by_himself(
 
 @pytest.mark.parametrize("make", [BotoStore, ObstoreStore])
 def test_no_bucket_is_no_missing_object(make: type[ObjectStore], s3: str, keys: tuple[str, str]) -> None:
-    """A wrong name must not look like an empty store."""
+    """A missing bucket differs from an empty store, so that a wrong name is noticed."""
     del keys
     store = make("nowhere", s3)  # type: ignore[call-arg]
     for operation in (Put("a", b""), Get("a"), List(""), Delete(("a",))):
@@ -203,7 +203,7 @@ def test_no_bucket_is_no_missing_object(make: type[ObjectStore], s3: str, keys: 
 
 
 def test_a_range_has_bytes_and_a_folder_a_slash() -> None:
-    """A node that asks otherwise has a fault."""
+    """A range has bytes and a folder ends with a slash; anything else is an error of the node."""
     for begin, end in ((-1, None), (3, 3), (3, 2)):
         with pytest.raises(ValueError, match="has no byte"):
             Get("a", begin, end)

@@ -23,7 +23,7 @@ from tests.impl.object_world import Process, World
 
 
 def test_neighbours_become_one() -> None:
-    """The other stream keeps its objects."""
+    """Neighbouring objects of a stream become one. Another stream keeps its objects."""
     world = alone()
     assert merge(world, 0)
     assert objects(world, 0) == [(0, 8)]
@@ -33,7 +33,7 @@ def test_neighbours_become_one() -> None:
 
 
 def test_neighbours_are_neighbours_by_offset() -> None:
-    """A compaction of sets gives a new id to old offsets."""
+    """Objects are neighbours by offset, not by id: a compaction of sets gives new ids to old offsets."""
     world = filled(1, 1)
     world.upload(0, {0: [2]})
     world.upload(0, {0: [2]}, alone=(0,))
@@ -45,7 +45,7 @@ def test_neighbours_are_neighbours_by_offset() -> None:
 
 
 def test_dead_objects_take_what_they_link_with_them() -> None:
-    """DEEP_DELETE (OB-03); inputs of a merge are only replaced."""
+    """DEEP_DELETE (OB-03) is for dead objects. The inputs of a merge are only replaced."""
     world = alone()
     before = sorted(world.image.stream_objects[0])
     world.trim(0, 2)
@@ -56,7 +56,7 @@ def test_dead_objects_take_what_they_link_with_them() -> None:
 
 
 def test_dead_objects_go_first() -> None:
-    """An object that the trim has cut is live, and is merged whole."""
+    """Dead objects are deleted first. An object that the trim cuts is live, and is merged whole."""
     world = alone()
     world.trim(0, 3)
     assert merge(world, 0)
@@ -69,7 +69,7 @@ def test_dead_objects_go_first() -> None:
 
 
 def test_a_commit_names_few_dead_objects() -> None:
-    """A thousand."""
+    """A commit has at most a thousand dead objects."""
     world = World()
     stream = world.create()
     for _ in range(PER_COMMIT + 1):
@@ -81,7 +81,7 @@ def test_a_commit_names_few_dead_objects() -> None:
 
 
 def test_groups_have_no_gap() -> None:
-    """A set has what is between; CP-02.contiguous removed, a stream object hides it."""
+    """The data in a gap is in a set. Without CP-02.contiguous a merged object would hide it."""
 
     def gapped() -> World:
         world = alone(1)
@@ -101,7 +101,7 @@ def test_groups_have_no_gap() -> None:
 
 
 def test_groups_have_a_largest_size() -> None:
-    """An object that is larger stays as it is."""
+    """A merged object has at most the limit of size. Larger ones are left alone."""
     world = alone()
     size = next(iter(world.image.objects.values())).size
     assert merge(world, 0, merged=2 * max(stored.size for stored in world.image.objects.values()))
@@ -111,7 +111,7 @@ def test_groups_have_a_largest_size() -> None:
 
 
 def test_only_the_owner_compacts_a_stream() -> None:
-    """Under its epoch. Others send nothing (CP-02.owner), and the controller refuses what they would send (CO-03)."""
+    """Only the owner compacts, under its epoch. Others send nothing (CP-02.owner), and would be refused (CO-03)."""
     for node, epoch in ((1, 0), (0, 1), (0, -2)):
         world = alone()
         world.trim(0, 3)
@@ -136,7 +136,7 @@ def test_an_owner_without_a_look_at_the_start_loses_all() -> None:
 
 
 def test_a_stream_that_is_missing_has_nothing_to_compact() -> None:
-    """It was deleted, or it never was."""
+    """A stream that was deleted or never existed has nothing to compact."""
     world = alone()
     world.delete(0)
     process = Process(world)

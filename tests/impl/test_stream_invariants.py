@@ -65,7 +65,7 @@ def check_entries(tables: Tables) -> None:
 
 
 def draw(chance: Random, image: Image) -> Act:
-    """An operation whose arguments often fit."""
+    """A random operation, whose arguments are often valid."""
     node, stream = chance.randrange(2), chance.randrange(3)
     row = image.streams.get(stream, Stream())
     known = image.nodes[node].epoch
@@ -113,7 +113,7 @@ def _merge(chance: Random, image: Image, who: tuple[int, int, int]) -> Act:
 
 
 def run(seed: int, steps: int = 200) -> int:
-    """Run random operations; the number of those that changed something."""
+    """Run random operations. Returns the number of those that changed something."""
     chance = Random(seed)
     tables = Tables()
     for node in range(2):
@@ -158,7 +158,7 @@ GUARDS = (
     *("ST-12", "ST-14", "ST-15", "ST-17.seal", "ST-21", "ST-22", "ST-33", "ST-34", "ST-37.end", "ST-37.entry", "ST-41"),
     *("ST-42", "ST-44.current", "CK-02.node", "CS-03", "CS-07.redundant", "CS-22", "CS-25", "CS-26", "CS-29a"),
 )
-"""Guards whose absence breaks an invariant within a few runs. Tests of single operations hold the others."""
+"""Guards without which an invariant soon breaks. Tests of single operations cover the others."""
 
 
 @pytest.mark.parametrize("label", GUARDS)

@@ -1,4 +1,4 @@
-"""Tasks of a node: who runs when, with what, and what a crash or an error leaves."""
+"""The tasks of a node: when each runs, its results, and the effects of a crash or an error."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ async def asking(tasks: Tasks, log: list[object], text: str) -> None:
 
 
 def test_an_answer_wakes_the_task_that_asked() -> None:
-    """Answers may come in any order, and a second one finds nobody."""
+    """An answer wakes the task that asked, in any order. A second answer wakes nobody."""
     tasks, log = Tasks(), []
     tasks.start(asking(tasks, log, "a"))
     tasks.start(asking(tasks, log, "b"))
@@ -26,7 +26,7 @@ def test_an_answer_wakes_the_task_that_asked() -> None:
 
 
 def test_nothing_runs_between_two_awaits() -> None:
-    """A task that was started runs when the present one parks."""
+    """A started task runs when the present one waits."""
     tasks, log = Tasks(), []
 
     async def first() -> None:
@@ -46,7 +46,7 @@ def test_nothing_runs_between_two_awaits() -> None:
 
 
 def test_delays_end_in_their_order() -> None:
-    """By time, and by the order in which they began; ``due`` is the next end."""
+    """Delays end by time, and equal ones in the order of their start. ``due`` is the next end."""
     tasks, log = Tasks(now=100), []
 
     async def sleeping(name: str, ms: int) -> None:
@@ -67,14 +67,14 @@ def test_delays_end_in_their_order() -> None:
 
 
 def test_the_time_never_goes_back() -> None:
-    """An input with an earlier time comes at the time of the last one."""
+    """An input with an earlier time counts as being at the time of the last one."""
     tasks = Tasks(now=100)
     tasks.run(50)
     assert tasks.now == 100
 
 
 def test_a_gate_opens_for_all() -> None:
-    """For those that wait, in their order, and for those that come later, at once."""
+    """A gate opens for waiting tasks in their order, and later ones pass at once."""
     tasks, log = Tasks(), []
     gate: Gate[str] = Gate(tasks)
 
@@ -93,7 +93,7 @@ def test_a_gate_opens_for_all() -> None:
 
 
 def test_a_wait_with_a_limit_ends() -> None:
-    """A gate that opens later wakes nobody a second time, and a limit that ends later does not either."""
+    """After the limit the gate wakes nobody a second time, and after the gate the limit does not."""
     tasks, log = Tasks(), []
     early: Gate[str] = Gate(tasks)
     late: Gate[str] = Gate(tasks)
@@ -121,7 +121,7 @@ def test_a_wait_with_a_limit_ends() -> None:
 
 
 def test_delays_that_nobody_waits_for_are_not_due() -> None:
-    """A wait that ended before its limit leaves no time at which the driver would wake the node for nothing."""
+    """A wait that ended before its limit does not wake the node at the limit."""
     tasks = Tasks()
     gate: Gate[None] = Gate(tasks)
     tasks.start(gate.wait(10))
@@ -133,7 +133,7 @@ def test_delays_that_nobody_waits_for_are_not_due() -> None:
 
 
 def test_the_end_of_a_task_is_a_gate() -> None:
-    """With its result, or with the error that its rules speak of."""
+    """The gate has the task's result, or the error that its rules allow."""
     tasks, log = Tasks(), []
 
     async def result(text: str) -> str:
@@ -156,7 +156,7 @@ def test_the_end_of_a_task_is_a_gate() -> None:
 
 
 def test_a_fault_of_a_node_is_not_kept_back() -> None:
-    """Nobody waits for the task, and yet its error is seen."""
+    """An error is raised even if nobody waits for the task."""
     tasks = Tasks()
 
     async def faulty() -> None:
@@ -170,7 +170,7 @@ def test_a_fault_of_a_node_is_not_kept_back() -> None:
 
 
 def test_places_name_the_awaits() -> None:
-    """The functions of the node, and not those of the loop; a line for each await."""
+    """Places name the node's functions, not those of the loop, with one line for each await."""
     tasks = Tasks()
 
     async def inner() -> None:
@@ -189,7 +189,7 @@ def test_places_name_the_awaits() -> None:
 
 
 def test_a_crash_ends_tasks_where_they_are() -> None:
-    """Those that wait, and those that could go on or begin; their answers find nobody."""
+    """A crash ends all tasks, waiting or not, and later answers are ignored."""
     tasks, log = Tasks(), []
     tasks.start(asking(tasks, log, "a"))
     tasks.start(asking(tasks, log, "b"))
@@ -203,7 +203,7 @@ def test_a_crash_ends_tasks_where_they_are() -> None:
 
 
 def test_a_gate_has_no_result_before_it_opens() -> None:
-    """A driver asks for it only then."""
+    """A gate's result exists once it opens, so a driver asks for it only then."""
     gate: Gate[str] = Gate(Tasks())
     with pytest.raises(ValueError, match="not open"):
         gate.result()

@@ -19,7 +19,7 @@ def _moved(**profile: Any) -> Cluster:
 
 
 def test_a_timer_elects_the_target() -> None:
-    """EL-01, EL-02: after ten seconds, and not before."""
+    """EL-01, EL-02: a timer fires after ten seconds, and not earlier."""
     cluster = _moved()
     assert (cluster.tick(9_999), cluster.row("e-0").leader) == ([], -1)
     assert (cluster.tick(1), cluster.row("e-0").leader) == (["e-0"], 1)
@@ -36,7 +36,7 @@ def test_the_wheel_ticks_every_second() -> None:
 
 
 def test_timers_fire_in_order() -> None:
-    """EL-02: the earlier deadline first, and of two the one that was armed first."""
+    """EL-02: timers fire by deadline, and equal ones in the order in which they were armed."""
     cluster = Cluster(elastic=(0, 0, 0))
     cluster.alter("e-2", [1])
     cluster.alter("e-1", [1])
@@ -63,7 +63,7 @@ def test_a_failed_election_does_not_disarm() -> None:
 
 
 def test_a_second_start_has_a_timer_of_its_own() -> None:
-    """EL-12, EL-13: the leader epoch has moved on, so that the first timer is gone."""
+    """EL-12, EL-13: the second start has a new leader epoch, so the first timer is removed."""
     cluster = _moved()
     cluster.tick(5_000)
     cluster.alter("e-0", [2])
@@ -72,7 +72,7 @@ def test_a_second_start_has_a_timer_of_its_own() -> None:
 
 
 def test_a_timer_that_elects_nobody_is_armed_again() -> None:
-    """EL-12: until the target is active."""
+    """EL-12: the timer is armed again until the target is active."""
     cluster = _moved()
     cluster.broker(1, "shutting_down")
     assert (cluster.tick(10_000), cluster.tick(10_000)) == (["e-0"], ["e-0"])
@@ -109,7 +109,7 @@ def test_another_controller_arms_timers() -> None:
 
 
 def test_lists_of_replicas_have_no_timer() -> None:
-    """EL-12 speaks of elastic partitions."""
+    """EL-12: only elastic partitions have timers."""
     cluster = Cluster(lists=([0],))
     cluster.broker(0, "fenced")
     assert (cluster.row("k-0").leader, cluster.timers.armed) == (-1, {})
@@ -117,7 +117,7 @@ def test_lists_of_replicas_have_no_timer() -> None:
 
 @pytest.mark.parametrize("timer", ["epoch", "automq"])
 def test_g1_arms_nothing(timer: str) -> None:
-    """EL-07: neither a start nor another controller."""
+    """EL-07: in G1 neither a start nor another controller arms a timer."""
     cluster = _moved(handshake="G1", timer=timer)
     assert cluster.timers.armed == {}
     cluster.fail_over()
@@ -177,7 +177,7 @@ def test_the_parts_of_the_built_timer_are_switches() -> None:
 
 
 def test_a_timer_is_armed_before_the_commit() -> None:
-    """RA-07: the records of a start are enough, be they committed or not."""
+    """RA-07: the records of a start arm the timer, even uncommitted."""
     cluster = Cluster(elastic=(0,))
     timers = Timers(cluster.profile)
     outcome = alter(cluster.view, {"e": {0: [1]}})

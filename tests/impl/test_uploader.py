@@ -1,4 +1,4 @@
-"""Uploads: what becomes an object, in which order blocks are committed; the trim of the WAL (PL-20 to PL-25)."""
+"""Uploads: the objects, the order in which blocks are committed, and the trim of the WAL (PL-20 to PL-25)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LARGE = log_cache.CacheLimits()
 
 
 def commits(world: World) -> list[wire.CommitStreamSetObject]:
-    """The commits that are held back, in the order of their sending."""
+    """The held commits, in the order of sending."""
     bodies = [flight.message.body for flight in world.held if is_request(flight, wire.CommitStreamSetObject)]
     return [body for body in bodies if isinstance(body, wire.CommitStreamSetObject)]
 
@@ -45,7 +45,7 @@ def holds_commits(flight: Flight) -> bool:
 
 
 def objects(world: World) -> list[str]:
-    """The keys of the objects in the store that uploads have put."""
+    """The keys of the uploaded objects in the store."""
     return [key for key in world.store.objects if key.startswith("object/")]
 
 
@@ -54,7 +54,7 @@ def objects(world: World) -> list[str]:
 
 @given(st.dictionaries(st.integers(0, 9), st.integers(0, 30), min_size=1), st.integers(1, 30))
 def test_large_streams_have_an_object_of_their_own(sizes: dict[int, int], limit: int) -> None:
-    """PL-21. A stream that is alone, too. Streams are in ascending order, and each has all its records."""
+    """PL-21. A large stream, or a single one, has its own object. Streams ascend, each with all its records."""
     block = CacheBlock()
     for stream, size in sizes.items():
         block.put(Record(stream, 0, 0, 1, b"x" * (size // 2)))
@@ -95,7 +95,7 @@ def test_the_shared_object_has_the_first_id() -> None:
 
 
 def test_a_block_is_uploaded_when_it_is_old() -> None:
-    """PL-20. Also if it is not full; then nothing more is uploaded."""
+    """PL-20. An old block is uploaded even if it is not full. Then nothing more is."""
     world = World(cache=LARGE)
     (process,) = world.serving(1)
     stream = opened(process)
@@ -273,7 +273,7 @@ def test_the_wal_keeps_records_of_a_later_block() -> None:
 
 
 def test_a_put_without_an_outcome_ends_the_process() -> None:
-    """PL-23. The next one uploads what the WAL has."""
+    """PL-23. A put without an outcome ends the process. The next one uploads the records in the WAL."""
     world = World()
     (process,) = world.serving(1)
     stream = opened(process)
@@ -300,7 +300,7 @@ def test_a_put_without_an_outcome_ends_the_process() -> None:
 
 
 def test_a_commit_is_sent_again_until_it_is_answered() -> None:
-    """EX-07, CS-03. The answer is lost; the repetition has no effect."""
+    """EX-07, CS-03. If the answer is lost the commit is repeated, without an effect."""
     world = World()
     (process,) = world.serving(1)
     stream = opened(process)

@@ -1,4 +1,4 @@
-"""The WAL: what is acknowledged is recovered, whoever writes beside it, and whatever arrives late."""
+"""The WAL: acknowledged records are recovered, despite other writers and late operations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.impl.wal_world import LostError, Process, World, ended
 
 
 def started(world: World) -> Process:
-    """The next process, with everything that it has sent so far."""
+    """The next process, after everything it has sent so far has arrived."""
     process = world.begin()
     process.settle()
     assert process.ready
@@ -26,7 +26,7 @@ def started(world: World) -> Process:
 
 
 def sent(process: Process, kind: type, text: str = "") -> list[int]:
-    """The numbers of the operations of a kind that have not arrived, whose keys contain a text."""
+    """The numbers of sent operations of a kind, with a text in their keys, that have not arrived."""
     return [
         number
         for number, each in process.sent.items()
@@ -35,7 +35,7 @@ def sent(process: Process, kind: type, text: str = "") -> list[int]:
 
 
 def arrive(process: Process, kind: type, text: str = "") -> None:
-    """Let the one operation of a kind arrive."""
+    """Deliver the one operation of a kind."""
     (number,) = sent(process, kind, text)
     process.arrive(number)
 
@@ -44,7 +44,7 @@ def arrive(process: Process, kind: type, text: str = "") -> None:
 
 
 def test_an_append_is_acknowledged_after_its_put_and_the_reading_of_the_reservation() -> None:
-    """WL-05, in this order."""
+    """WL-05. An append is acknowledged after its put and then the read of the reservation."""
     process = started(World())
     process.append()
     assert not process.acked
@@ -55,7 +55,7 @@ def test_an_append_is_acknowledged_after_its_put_and_the_reading_of_the_reservat
 
 
 def test_a_later_append_waits_for_an_earlier_one() -> None:
-    """WL-05. Its object is stored first, and read last."""
+    """WL-05. The later append's object is stored first. Its acknowledgement waits for the earlier one."""
     process = started(World())
     process.append()
     process.append()
@@ -68,7 +68,7 @@ def test_a_later_append_waits_for_an_earlier_one() -> None:
 
 
 def test_the_next_process_recovers_what_is_not_trimmed() -> None:
-    """All of it, in the order of offsets; and nothing after a reset."""
+    """All untrimmed records are recovered in the order of offsets. After a reset none are."""
     world = World()
     process = started(world)
     for _ in range(4):
@@ -98,7 +98,7 @@ def test_trimmed_objects_are_deleted_but_for_the_newest() -> None:
 
 
 def test_a_smaller_trim_is_the_last_one() -> None:
-    """WL-06. It writes nothing."""
+    """WL-06. A trim below the last one writes nothing."""
     process = started(World())
     process.append()
     process.append()
@@ -128,7 +128,7 @@ def test_a_bulk_ends_by_its_bytes_or_by_time() -> None:
 
 
 def test_appends_of_one_object_are_acknowledged_in_the_order_of_their_offsets() -> None:
-    """PL-02. Otherwise a trim up to the record that came first takes one that came later, and is not uploaded."""
+    """PL-02. Otherwise a trim up to the first record could remove a later one that is not uploaded."""
     tasks, store = Tasks(), MemoryStore()
     bucket = Bucket(tasks, lambda number, operation: (number, operation))
     wal = Wal(tasks, bucket, 3, 1, limits=WalLimits(bulk=200))
@@ -150,7 +150,7 @@ def test_appends_of_one_object_are_acknowledged_in_the_order_of_their_offsets() 
 
 
 def test_limits_are_kept() -> None:
-    """WL-04. Objects beyond the limit wait for their turn, and bytes beyond the limit are not taken."""
+    """WL-04. Objects beyond the limit wait, and bytes beyond the limit are refused."""
     tasks = Tasks()
     bucket = Bucket(tasks, lambda number, operation: (number, operation))
     wal = Wal(tasks, bucket, 3, 1, limits=WalLimits(bulk=1, in_flight=2, unflushed=200))
@@ -165,7 +165,7 @@ def test_limits_are_kept() -> None:
 
 
 def test_a_put_of_unknown_outcome_fences() -> None:
-    """WL-05. After all attempts nobody knows what is stored, so nothing is acknowledged any more."""
+    """WL-05. After all attempts the outcome is unknown, so the process acknowledges nothing more."""
     process = started(World())
     process.append()
     process.append()
@@ -182,7 +182,7 @@ def test_a_put_of_unknown_outcome_fences() -> None:
 
 
 def test_a_process_that_lost_the_reservation_acknowledges_nothing() -> None:
-    """WL-05, WL-09. Its object may even be recovered."""
+    """WL-05, WL-09. Without the reservation nothing is acknowledged, though the object may be recovered."""
     world = World()
     old = started(world)
     old.append()
@@ -195,7 +195,7 @@ def test_a_process_that_lost_the_reservation_acknowledges_nothing() -> None:
 
 
 def test_a_reservation_that_cannot_be_read_is_not_its_own() -> None:
-    """WL-01. The object is stored, and yet it is not acknowledged."""
+    """WL-01. If the reservation cannot be read, the stored object is not acknowledged."""
     process = started(World())
     process.append()
     arrive(process, Put)
@@ -206,7 +206,7 @@ def test_a_reservation_that_cannot_be_read_is_not_its_own() -> None:
 
 
 def test_a_reservation_is_put_once() -> None:
-    """A repetition would take the WAL from a newer process, whenever it arrives."""
+    """The reservation is put once, since a late repetition would take the WAL from a newer process."""
     world = World()
     process = world.begin()
     process.lose(*sent(process, Put), late=True)
@@ -216,7 +216,7 @@ def test_a_reservation_is_put_once() -> None:
 
 
 def test_an_old_process_does_not_start() -> None:
-    """WL-03. It has taken the reservation, but the WAL has objects of a newer process."""
+    """WL-03. The old process has the reservation, but the WAL has a newer process's objects, so it does not start."""
     world = World()
     old = world.begin()
     started(world)
@@ -226,7 +226,7 @@ def test_an_old_process_does_not_start() -> None:
 
 
 def late_object(world: World) -> tuple[Process, Process]:
-    """An object of an old process arrives when a newer one has listed, and has written over its slot."""
+    """An old process's object arrives after a newer process has listed and written over its slot."""
     old = started(world)
     old.append()
     old.append()
@@ -241,7 +241,7 @@ def late_object(world: World) -> tuple[Process, Process]:
 
 
 def without_verify(world: World) -> None:
-    """The old process acknowledges what came after the listing."""
+    """The old process acknowledges a record after the listing."""
     old = started(world)
     started(world)
     old.append()
@@ -249,7 +249,7 @@ def without_verify(world: World) -> None:
 
 
 def without_order(world: World) -> None:
-    """The second object is acknowledged, the first never arrives, and recovery ends at the hole."""
+    """The second object is acknowledged and the first never arrives, so recovery ends at the hole."""
     process = started(world)
     process.append()
     process.settle()
@@ -279,9 +279,9 @@ CASES: dict[str, tuple[Callable[[World], None], str]] = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_missing_rule_loses_what_was_acknowledged(case: str) -> None:
-    """Each rule is what keeps it: with the rule the same events lose nothing."""
+    """Without the rule the events lose a record, and with it they do not."""
     events, label = CASES[case]
-    # The rule may stop the process, so that its later operations are not there to arrive.
+    # With the rule the process may stop, so that its later operations do not exist.
     with suppress(ValueError):
         events(World())
     with without(label), pytest.raises(LostError):
@@ -295,7 +295,7 @@ def test_only_the_first_object_is_compared_as_built() -> None:
 
 
 def test_a_process_that_reserves_late_acknowledges_nothing() -> None:
-    """FO-06. Verified before the barrier only, the newer process misses what an older one appends meanwhile."""
+    """FO-06. If verified only before the barrier, the newer process misses later appends of an older one."""
 
     def events(world: World) -> None:
         old = started(world)
@@ -303,7 +303,7 @@ def test_a_process_that_reserves_late_acknowledges_nothing() -> None:
         while not any(isinstance(each, List) for each in new.sent.values()):
             new.arrive()
         new.arrive()
-        # The older process's reservation was on its way all the time.
+        # The older process's reservation was under way all the time.
         world.store.execute(Put("reservation/3", reservation(1)))
         old.append()
         old.settle()

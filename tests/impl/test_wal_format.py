@@ -1,4 +1,4 @@
-"""The objects of a WAL: what is written is read, and what was changed is refused."""
+"""The objects of a WAL: the round trip, and the detection of changes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FEW = [Record(2, 5, 7, 1, b"two"), Record(1, 4, 0, 3, b"one"), Record(2, 5, 6, 1
 
 @given(STARTS, RECORDS)
 def test_an_object_has_its_records_by_stream_and_base(start: int, records: list[Record]) -> None:
-    """Each at the offset that its writer was told; equal ones in the order in which they came."""
+    """Each record is at its assigned offset. Equal ones are in the order of their appends."""
     data, offsets = encode(start, 3, 9, 44, records)
     found = list(decode(data))
     assert [record for _, record in found] == sorted(records, key=lambda each: (each.stream, each.base))
@@ -42,7 +42,7 @@ def test_an_object_has_its_records_by_stream_and_base(start: int, records: list[
 
 
 def test_every_changed_byte_is_noticed() -> None:
-    """And every byte that is missing or too much."""
+    """A changed, missing or extra byte is detected."""
     data, _ = encode(0, 3, 9, 44, FEW)
     for place in range(len(data)):
         changed = data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
@@ -54,7 +54,7 @@ def test_every_changed_byte_is_noticed() -> None:
 
 
 def test_ends_are_aligned() -> None:
-    """An object that fills its slot to the last byte ends there."""
+    """An object that exactly fills its slot ends at the slot's end."""
     assert end_of(0, 1) == ALIGNMENT
     assert end_of(ALIGNMENT, ALIGNMENT) == 2 * ALIGNMENT
     assert end_of(ALIGNMENT, ALIGNMENT + 1) == 3 * ALIGNMENT
@@ -62,7 +62,7 @@ def test_ends_are_aligned() -> None:
 
 @given(st.lists(st.builds(Place, st.integers(0, 10**13), STARTS, STARTS)))
 def test_keys_are_ordered_as_places_are(places: list[Place]) -> None:
-    """By epoch, then by start (WL-03); and a key names its place."""
+    """WL-03. Keys sort by epoch, then by start, and a key gives back its place."""
     folder = folder_of(3)
     keys = [place.key(folder) for place in sorted(places)]
     assert keys == sorted(keys)
@@ -71,6 +71,6 @@ def test_keys_are_ordered_as_places_are(places: list[Place]) -> None:
 
 @pytest.mark.parametrize("key", ["wal/3/x", "wal/3/", "wal/4/" + "0" * 20 + "/" + "0" * 20 + "-" + "0" * 20])
 def test_another_key_is_refused(key: str) -> None:
-    """What somebody else has put there is not taken for an object of the WAL."""
+    """Another node's key is not taken for an object of the WAL."""
     with pytest.raises(DamagedError, match="no key of an object"):
         place_of(key, "wal/3/")

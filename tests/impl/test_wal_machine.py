@@ -1,4 +1,4 @@
-"""Up to four processes on one WAL, in any order, with everything that can go wrong between them and the store."""
+"""Up to four processes on one WAL, in any order, with all faults between them and the store."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tests.impl.wal_world import LostError, Process, World
 
 PROCESSES = 4
 PLACES = st.integers(0, 30)
-"""A number that chooses one of several things; it is taken modulo their number."""
+"""A number that selects one of N things, modulo N."""
 
 
 class WalMachine(RuleBasedStateMachine):
-    """Steps of the world. The world itself says what is lost."""
+    """The steps of the world. The world itself reports losses."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -30,17 +30,17 @@ class WalMachine(RuleBasedStateMachine):
     @precondition(lambda self: len(self.world.processes) < PROCESSES)
     @rule()
     def begin(self) -> None:
-        """The next process of the node starts; the others do not notice."""
+        """Start the node's next process, unnoticed by the others."""
         self.world.begin()
 
     @rule(place=PLACES)
     def settle(self, place: int) -> None:
-        """One process gets on without a fault."""
+        """Let one process run without a fault."""
         self._process(place).settle()
 
     @rule(place=PLACES, operation=PLACES, lost=st.booleans())
     def arrive(self, place: int, operation: int, lost: bool) -> None:
-        """An operation arrives, before or after others, and perhaps its answer is lost."""
+        """Deliver an operation out of order, perhaps without its answer."""
         process = self._process(place)
         if process.sent:
             number = sorted(process.sent)[operation % len(process.sent)]
@@ -48,14 +48,14 @@ class WalMachine(RuleBasedStateMachine):
 
     @rule(place=PLACES, operation=PLACES)
     def delay(self, place: int, operation: int) -> None:
-        """An operation is given up, and may arrive later."""
+        """Give an operation up. It may arrive later."""
         process = self._process(place)
         if process.sent:
             process.lose(sorted(process.sent)[operation % len(process.sent)], late=True)
 
     @rule(place=PLACES, again=st.booleans())
     def arrive_late(self, place: int, again: bool) -> None:
-        """An operation that was given up arrives; a put of an object, or a delete, perhaps not for the last time."""
+        """Deliver an abandoned operation. A put of an object, or a delete, may arrive several times."""
         self.world.late = [each for each in self.world.late if isinstance(each, Put | Delete)]
         if self.world.late:
             index = place % len(self.world.late)
@@ -63,27 +63,27 @@ class WalMachine(RuleBasedStateMachine):
 
     @rule(place=PLACES)
     def append(self, place: int) -> None:
-        """A process that is ready appends a record."""
+        """Append a record in a process that is ready."""
         process = self._process(place)
         if process.ready and not process.wal.fenced:
             process.append()
 
     @rule(place=PLACES, count=PLACES)
     def trim(self, place: int, count: int) -> None:
-        """A process that still has the WAL trims some of what it has acknowledged."""
+        """Trim some of the acknowledged records of a process that still has the WAL."""
         process = self._process(place)
         if process.acked and not process.wal.fenced:
             process.trim(1 + count % len(process.acked))
 
     @rule(place=PLACES)
     def crash(self, place: int) -> None:
-        """A process crashes."""
+        """Crash a process."""
         process = self._process(place)
         process.crash()
         process.ready = False
 
     def teardown(self) -> None:
-        """One more process takes over, and misses nothing."""
+        """A last process takes over, and misses nothing."""
         if not self.world.broken:
             self.world.begin().settle()
 
@@ -104,7 +104,7 @@ def test_many_orders() -> None:
 
 @pytest.mark.parametrize("label", ["WL-05.verify", pytest.param("WL-08", marks=pytest.mark.slow)])
 def test_the_machine_finds_a_missing_rule(label: str) -> None:
-    """Whatever the seed, well within its examples."""
+    """For any seed the machine finds the missing rule within its examples."""
     wide = settings(max_examples=3_000, stateful_step_count=40, phases=[Phase.generate])
     with without(label), pytest.raises(LostError):
         run_state_machine_as_test(WalMachine, settings=wide)

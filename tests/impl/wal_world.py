@@ -1,6 +1,6 @@
-"""Processes of one node on one WAL: each store operation waits until a test lets it arrive, in any order.
+"""Processes of one node on one WAL. Each store operation waits until a test delivers it, in any order.
 
-The world keeps what was acknowledged, and says so when a process that takes the WAL over misses some of it.
+The world keeps the acknowledged records, and reports when a process that takes the WAL over misses one.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from impl.store.memory import MemoryStore
 from impl.tasks import Gate, Tasks
 
 ONE_BY_ONE = WalLimits(bulk=1)
-"""Each append is a bulk of its own."""
+"""Limits that make each append a bulk of its own."""
 
 
 class LostError(AssertionError):
-    """Something acknowledged is lost."""
+    """An acknowledged record is lost."""
 
 
 class World:
@@ -33,9 +33,9 @@ class World:
         self.late: list[Operation] = []
         """Operations of unknown outcome, which may still arrive."""
         self.barrier = 0
-        """The newest epoch that the controller has taken (ND-01)."""
+        """The newest epoch that the controller has accepted (ND-01)."""
         self.acked: set[int] = set()
-        """The records that were acknowledged, and neither trimmed nor recovered since."""
+        """The acknowledged records that were neither trimmed nor recovered since."""
         self.recovered: dict[int, int] = {}
         """By record, the newest epoch that has recovered it."""
         self.broken = False
@@ -50,12 +50,12 @@ class World:
         return process
 
     def new_record(self, epoch: int) -> Record:
-        """A record that there was not before; its base is its name."""
+        """A new record. Its base is its name."""
         self._records += 1
         return Record(7, epoch, self._records, 1, b"payload")
 
     def ack(self, record: Record, epoch: int) -> None:
-        """A process acknowledges a record. Whoever took the WAL over before has to have recovered it."""
+        """A process acknowledges a record. A newer process that took the WAL over must have recovered it."""
         newest = max((each.epoch for each in self.processes if each.has_recovered), default=0)
         if newest <= epoch:
             self.acked.add(record.base)
@@ -76,12 +76,12 @@ class World:
         raise LostError(what)
 
     def arrive_late(self, index: int = 0, *, again: bool = False) -> None:
-        """An operation arrives that nobody waits for any more, perhaps not for the last time."""
+        """Deliver an operation that nobody waits for, perhaps not for the last time."""
         self.store.execute(self.late[index] if again else self.late.pop(index))
 
 
 class Process:
-    """One process. ``sent``: the store operations that have not arrived, by number."""
+    """One process. ``sent``: its operations that have not arrived, by number."""
 
     def __init__(self, world: World, epoch: int) -> None:
         self.world, self.epoch = world, epoch
@@ -114,7 +114,7 @@ class Process:
         self.ready = True
 
     def run(self) -> None:
-        """Run what can run. If nothing is on its way then, the next delay ends at once."""
+        """Run the tasks. If no operation is under way then, the next delay ends at once."""
         self.sent.update(self.tasks.run(self.tasks.now))
         if not self.sent and self.tasks.due is not None:
             self.sent.update(self.tasks.run(self.tasks.due))
@@ -132,33 +132,33 @@ class Process:
         self.acked.append((offset, record))
 
     def trim(self, count: int) -> None:
-        """Trim the first of the records that this process has acknowledged."""
+        """Trim the first of this process's acknowledged records."""
         offset, _ = self.acked[count - 1]
         self.world.acked -= {record.base for _, record in self.acked[:count]}
         self.wal.trim(offset)
         self.run()
 
     def arrive(self, number: int | None = None, *, answer: Answer | None = None) -> None:
-        """An operation arrives and its answer, or another one, comes back; the oldest one if no number is given."""
+        """Deliver an operation and its answer, or another answer; the oldest operation if no number is given."""
         number = min(self.sent) if number is None else number
         found = self.world.store.execute(self.sent.pop(number))
         self._answer(number, found if answer is None else answer)
 
     def lose(self, number: int, *, late: bool) -> None:
-        """An operation does not arrive now; it may arrive later."""
+        """Drop an operation for now. It may arrive later."""
         operation = self.sent.pop(number)
         if late:
             self.world.late.append(operation)
         self._answer(number, Unsure("lost"))
 
     def crash(self) -> None:
-        """The process is gone; what it has sent may still arrive."""
+        """Crash the process. Its sent operations may still arrive."""
         self.tasks.crash()
         self.world.late += self.sent.values()
         self.sent.clear()
 
     def settle(self) -> None:
-        """Let everything arrive until nothing more is sent."""
+        """Deliver everything until nothing more is sent."""
         while self.sent:
             self.arrive()
 
@@ -168,7 +168,7 @@ class Process:
 
 
 def ended(gate: Gate[Any]) -> str:
-    """How a task has ended: in one word."""
+    """The end of a task, in one word."""
     try:
         gate.result()
     except FencedError:

@@ -10,14 +10,14 @@ from tests.live.oracle import Puzzle
 
 
 class PuzzleDemands:
-    """What the engine asks of ``Demands``."""
+    """The engine's interface ``Demands``, for a puzzle."""
 
     def __init__(self, puzzle: Puzzle) -> None:
         self.each = tuple(Demand(f"a{index}", strength, ()) for index, strength in enumerate(puzzle.demands))
 
 
 def as_arrays(puzzle: Puzzle) -> tuple[GraphArrays, list[int]]:
-    """The arrays, and the puzzle's state for each number."""
+    """The arrays of the puzzle's graph, and the puzzle's state for each number."""
     order = sorted(puzzle.starts)
     levels, offsets, targets, labels = [0], [0], list[int](), list[int]()
     for position, state in enumerate(order):

@@ -1,4 +1,4 @@
-"""Asking ``live``, and reading the runs that it answers."""
+"""Helpers that call ``live`` and read the runs in its answers."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ LEASE = Path(__file__).parent / "models" / "lease.py"
 
 
 def answer(system: System, *properties: str, scope: str = "tiny") -> LiveResult:
-    """What is answered of these properties."""
+    """The answer for these properties."""
     return live(system, system.scopes[scope], properties=properties or None)
 
 
 def run(trace: Trace) -> tuple[list[str], list[str]]:
-    """The steps of a lasso: those on the way there, and those on the way round."""
+    """The steps of a lasso: those of the stem, and those of the loop."""
     steps = [f"{step.action}({','.join(str(value) for _, value in step.args)})" for step in trace.steps[1:]]
     assert trace.loop is not None
     assert trace.steps[trace.loop].code == trace.steps[-1].code
@@ -28,7 +28,7 @@ def run(trace: Trace) -> tuple[list[str], list[str]]:
 
 
 def edited(folder: Path, *changes: tuple[str, str]) -> System:
-    """The lease service with other lines."""
+    """The text of the lease service with some lines replaced."""
     text = LEASE.read_text()
     for old, new in changes:
         assert text.count(old) == 1, old

@@ -1,4 +1,4 @@
-"""What the tests of liveness would notice: differences between the engine and the oracle, on puzzles and models."""
+"""Judges of the liveness engine: its differences from the oracle, on puzzles and on their models."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.live.written import as_model
 
 
 def differs_on_arrays(puzzle: Puzzle, *, cautious: bool = True) -> str | None:
-    """What the search in arrays gets wrong about a puzzle, or None."""
+    """The first error of the search in arrays for a puzzle, or None."""
     arrays, order = as_arrays(puzzle)
     fairness = FairComponents(arrays, PuzzleDemands(puzzle), cautious=cautious)  # type: ignore[arg-type]
     unmet = np.array([state not in puzzle.goal for state in order])
@@ -42,7 +42,7 @@ def differs_on_arrays(puzzle: Puzzle, *, cautious: bool = True) -> str | None:
 
 
 def differs_on_model(puzzle: Puzzle, path: Path) -> str | None:
-    """What the whole engine gets wrong about the model of a puzzle, or None."""
+    """The first error of the whole engine for the model of a puzzle, or None."""
     system = as_model(puzzle, path)
     result = live(system, system.scopes["tiny"])
     if_impossible = violated(puzzle, cautious=False)
@@ -63,7 +63,7 @@ def differs_on_model(puzzle: Puzzle, path: Path) -> str | None:
 
 
 def differences(folder: Path, *, seed: int, arrays: int, models: int) -> Iterator[str]:
-    """What is wrong with so many puzzles of each kind."""
+    """The errors found in N puzzles of each kind."""
     for number, puzzle in enumerate(puzzles(seed, arrays)):
         for cautious in (True, False):
             found = differs_on_arrays(puzzle, cautious=cautious)

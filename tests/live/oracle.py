@@ -1,8 +1,8 @@
-"""Liveness by trying everything: the oracle of the tests. It knows no components, no arrays and no search.
+"""Liveness by trying everything: the oracle of the tests. It uses no components, no arrays and no search.
 
-A run that goes on for ever in a finite graph visits some states again and again, in the end these alone. They hang
-together, each reachable from each among them, or there is just one, at which the run stays. So it is enough to try
-every set of states: a run may keep to it, and then may use all edges within it, or it may not.
+An infinite run of a finite graph visits some set of states infinitely often. Either every state of this set is
+reachable from every other one within the set, or the set is one state at which the run stays. So the oracle tries every
+set of states: either a run can stay in it for ever, using all edges within it, or it cannot.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ import attrs
 
 Strength = Literal["weak", "strong"]
 Edge = tuple[int, int, int | None]
-"""From, to, and the demand that the step serves."""
+"""Source, target, and the index of the fairness demand that the step serves."""
 
 
 @attrs.frozen
 class Puzzle:
-    """A graph of ``states`` states with what is asked of it.
+    """A graph of ``states`` states, with fairness demands and one leads-to property.
 
-    ``cuts`` are pairs of a state and a demand of which a bound cut a step there. Owed is what ``trigger`` holds in,
-    until a state of ``goal``.
+    ``cuts`` holds pairs of a state and a demand: a bound cut a step of that demand in that state. The property is a
+    leads-to from ``trigger`` to ``goal``.
     """
 
     states: int
@@ -37,7 +37,7 @@ class Puzzle:
 
     @property
     def sorted_edges(self) -> list[Edge]:
-        """The edges in a fixed order."""
+        """The edges in a fixed order, so that a seed gives the same puzzle everywhere."""
         return sorted(self.edges, key=lambda edge: (edge[0], edge[1], -1 if edge[2] is None else edge[2]))
 
     def reachable(self) -> frozenset[int]:
@@ -46,7 +46,7 @@ class Puzzle:
 
 
 def closure(start: Iterable[int], edges: Iterable[Edge], within: frozenset[int]) -> frozenset[int]:
-    """The states that can be reached without leaving ``within``."""
+    """The states that are reachable from these without leaving ``within``."""
     found = frozenset(start) & within
     while True:
         more = found | {to for of, to, _ in edges if of in found and to in within}
@@ -56,20 +56,20 @@ def closure(start: Iterable[int], edges: Iterable[Edge], within: frozenset[int])
 
 
 def violated(puzzle: Puzzle, *, cautious: bool = True) -> bool:
-    """Whether some fair run owes the goal for ever; ``cautious`` takes what a bound cut for possible."""
+    """Whether a fair run owes the goal for ever. If ``cautious``, cut steps count as enabled."""
     unmet = frozenset(range(puzzle.states)) - puzzle.goal
     owing = closure(puzzle.reachable() & puzzle.trigger & unmet, puzzle.edges, unmet)
     return any(can_stay(puzzle, kept, cautious=cautious) for kept in subsets(owing))
 
 
 def subsets(states: frozenset[int]) -> Iterator[frozenset[int]]:
-    """Every set of some of the states."""
+    """Every nonempty subset of the states."""
     for size in range(1, len(states) + 1):
         yield from map(frozenset, itertools.combinations(sorted(states), size))
 
 
 def can_stay(puzzle: Puzzle, kept: frozenset[int], *, cautious: bool) -> bool:
-    """Whether a fair run can visit just these states for ever, using every edge among them."""
+    """Whether a fair run can visit exactly these states for ever, using every edge among them."""
     among = [edge for edge in puzzle.edges if edge[0] in kept and edge[1] in kept]
     if any(closure([state], among, kept) != kept for state in kept):
         return False
@@ -79,7 +79,7 @@ def can_stay(puzzle: Puzzle, kept: frozenset[int], *, cautious: bool) -> bool:
 
 
 def meets(puzzle: Puzzle, demand: int, visited: Iterable[int], served: set[int | None], cautious: bool) -> bool:
-    """Whether a demand is met by a run that visits these states and serves these demands again and again."""
+    """Whether a run meets a demand if it visits these states, and serves these demands, infinitely often."""
     possible = {of for of, _, label in puzzle.edges if label == demand}
     if cautious:
         possible |= {state for state, label in puzzle.cuts if label == demand}
@@ -91,7 +91,7 @@ def meets(puzzle: Puzzle, demand: int, visited: Iterable[int], served: set[int |
 
 
 def is_violation(puzzle: Puzzle, stem: tuple[int, ...], turn: tuple[tuple[int | None, int], ...]) -> bool:
-    """Whether this very lasso violates: every step is one, the debt stays, the way round leads back and is fair."""
+    """Whether this lasso is a violation: every step exists, the goal stays owed, and the loop closes and is fair."""
     run = [*stem, *(state for _, state in turn)]
     steps = [(of, to) for of, to, _ in puzzle.edges]
     if run[0] not in puzzle.starts or any(pair not in steps for pair in itertools.pairwise(stem)):
@@ -109,7 +109,7 @@ def is_violation(puzzle: Puzzle, stem: tuple[int, ...], turn: tuple[tuple[int | 
 
 
 def shortest_stem(puzzle: Puzzle) -> int:
-    """How many steps a violating run takes at least until it keeps to states in which a fair run can stay."""
+    """The least number of steps of a violating run before it enters a set of states in which a fair run can stay."""
     unmet = frozenset(range(puzzle.states)) - puzzle.goal
     settled = frozenset[int]().union(*(kept for kept in subsets(unmet) if can_stay(puzzle, kept, cautious=True)))
     now = {(state, state in puzzle.trigger and state in unmet) for state in puzzle.starts}
@@ -126,7 +126,7 @@ def shortest_stem(puzzle: Puzzle) -> int:
 
 
 def puzzles(seed: int, count: int, *, cuts: bool = True) -> Iterator[Puzzle]:
-    """Random puzzles, with demands of both strengths, few edges and many goals, so that both answers are frequent."""
+    """Random puzzles with weak and strong demands, few edges and many goals, so that both answers are frequent."""
     chance = random.Random(seed)
     for _ in range(count):
         states = chance.randint(1, 6)

@@ -1,4 +1,4 @@
-"""A test of the tests: faults planted in the engine, each of which the oracle or the interpreter must notice."""
+"""Faults planted in the liveness engine: the oracle or the interpreter must notice each of them."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ FAULTS: dict[str, Plant] = {}
 
 
 def fault(plant: Plant) -> Plant:
-    """Note a fault under its sentence."""
+    """Register a fault under the text of its docstring."""
     assert plant.__doc__ is not None
     FAULTS[plant.__doc__] = plant
     return plant
 
 
 def everywhere(monkeypatch: pytest.MonkeyPatch, name: str, value: object) -> None:
-    """Put a function in the place of the one of that name, wherever it was imported."""
+    """Replace a function of that name in every module that imported it."""
     for module in (components, fair, lasso, engine, judging):
         if hasattr(module, name):
             monkeypatch.setattr(module, name, value)
@@ -206,7 +206,7 @@ def no_errands(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("sentence", FAULTS)
 def test_a_planted_fault_is_caught(sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An answer or a run is wrong by the oracle, or the engine contradicts itself."""
+    """A planted fault shows as a wrong answer, a wrong run, or a contradiction within the engine."""
     FAULTS[sentence](monkeypatch)
     try:
         found = next(differences(tmp_path, seed=1, arrays=1500, models=80), None)
@@ -216,7 +216,7 @@ def test_a_planted_fault_is_caught(sentence: str, tmp_path: Path, monkeypatch: p
 
 
 def test_a_run_that_is_changed_is_no_violation(lease: System) -> None:
-    """The interpreter judges by itself: a step less, another loop or another property, and nothing is shown."""
+    """The interpreter rejects a lasso with a step removed, with another loop, or for another property."""
     starved = remove_rules(lease, ["LS-08"])
     trace = answer(starved, "freed").findings[0]
     replayer = Replayer(starved, starved.scopes["tiny"], leads_to=tuple(starved.of_kind("leads_to")))

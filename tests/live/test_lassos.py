@@ -1,4 +1,4 @@
-"""Lassos as runs: on one line, in a file, shown, and taken again."""
+"""Lassos as runs: on one line, in a file, as text, and replayed."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ RESTLESS = "served: ask(c1,f1) loop: ask(c2,f1) grant(c2,f1) release(c2,f1)"
 
 @pytest.fixture
 def restless(tmp_path: Path) -> Trace:
-    """A way round of three steps."""
+    """A loop of three steps."""
     return answer(edited(tmp_path, ('fair="strong"', 'fair="weak"')), "served").findings[0]
 
 
 @pytest.fixture
 def still(lease: System) -> Trace:
-    """A run after which nothing happens."""
+    """A run that ends in endless stuttering."""
     return answer(remove_rules(lease, ["LS-08"]), "freed").findings[0]
 
 
 def test_a_line_tells_what_goes_on_for_ever(restless: Trace, still: Trace) -> None:
-    """Behind ``loop:`` stand the steps of the way round; nothing does where nothing happens."""
+    """The steps of the loop stand behind ``loop:``; after stuttering nothing stands there."""
     assert to_line(restless).endswith(RESTLESS)
     assert to_line(still).endswith("freed: ask(c1,f1) grant(c1,f1) loop:")
     assert (parse_line(to_line(restless)).loop, parse_line(to_line(still)).loop) == (1, 2)
@@ -54,14 +54,14 @@ def test_a_line_tells_what_goes_on_for_ever(restless: Trace, still: Trace) -> No
     ],
 )
 def test_a_loop_in_the_wrong_place_is_refused(steps: str, problem: str) -> None:
-    """With its column."""
+    """A loop in the wrong place is refused with its column."""
     with pytest.raises(UsageError) as refused:
         parse_line(f"m tiny #0123456789abcdef -: {steps}")
     assert problem in str(refused.value)
 
 
 def test_a_lasso_is_opened_as_it_was(restless: Trace, still: Trace, tmp_path: Path) -> None:
-    """From its line, which tells all but the command, and from its file."""
+    """A lasso is read back unchanged from its line (which has all but the command) and from its file."""
     for trace in (restless, still):
         assert open_trace(to_line(trace)).trace == attrs.evolve(trace, options=None)
         write_itf(trace, tmp_path / "run.itf.json")
@@ -70,7 +70,7 @@ def test_a_lasso_is_opened_as_it_was(restless: Trace, still: Trace, tmp_path: Pa
 
 
 def test_another_reader_finds_the_loop(restless: Trace, tmp_path: Path) -> None:
-    """The file of a lasso says to which state it goes back."""
+    """The file of a lasso names the state to which its loop returns."""
     path = tmp_path / "run.itf.json"
     write_itf(restless, path)
     read = itf_py.trace_from_json(json.loads(path.read_text()))
@@ -78,14 +78,14 @@ def test_another_reader_finds_the_loop(restless: Trace, tmp_path: Path) -> None:
 
 
 def test_a_loop_that_does_not_lead_back_is_refused(restless: Trace) -> None:
-    """A line that somebody shortened is no lasso any more."""
+    """A line whose loop no longer returns to its first state is refused."""
     line = to_line(restless).removesuffix(" release(c2,f1)")
     with pytest.raises(UsageError, match="the loop does not lead back: the last state is not that after step 1"):
         open_trace(line)
 
 
 def test_a_lasso_that_has_become_unfair_shows_nothing(restless: Trace) -> None:
-    """On the model with strong fairness the same run is no violation."""
+    """On the model with strong fairness the same lasso is no violation."""
     line = to_line(restless).replace(restless.target, str(LEASE))
     opened = open_trace(line)
     assert opened.trace.claim is None
@@ -93,7 +93,7 @@ def test_a_lasso_that_has_become_unfair_shows_nothing(restless: Trace) -> None:
 
 
 def test_a_model_that_forbids_it_ends_the_run(restless: Trace, tmp_path: Path) -> None:
-    """And that is said with the rule."""
+    """A run with a step that the model refuses ends there, and the message names the rule."""
     (tmp_path / "other").mkdir()
     changed = edited(tmp_path / "other", ('require(self.up[c], "LS-01")', 'require(not self.up[c], "LS-01")'))
     with pytest.raises(ImpossibleError, match="is refused by LS-01"):
@@ -101,7 +101,7 @@ def test_a_model_that_forbids_it_ends_the_run(restless: Trace, tmp_path: Path) -
 
 
 def test_the_text_tells_the_way_round(restless: Trace, still: Trace) -> None:
-    """How long it is, where it goes back to, and what is owed."""
+    """The text has the length of the loop, the state it returns to, and the unmet obligation."""
     text = " ".join(render(restless).split())
     assert text.startswith("served: violated by 4 steps, the last 3 of them over and over LV-01.")
     assert "and then back to the state after step 1, for ever" in text
@@ -135,7 +135,7 @@ def pays(self) -> tuple[bool, bool]:
 
 
 def test_history_does_not_keep_a_run_from_going_round(compiled: Compiled) -> None:
-    """A ghost that the property does not read records what it likes; one that it reads is part of the run."""
+    """A ghost that the property does not read may change in a loop. A ghost that it reads may not."""
     trace = answer(compiled(HISTORY)).findings[0]
     assert run(trace) == ([], ["turn()", "turn()"])
     assert [cell.name for cell in trace.cells] == ["n", "paid"]
@@ -158,7 +158,7 @@ def arrives(self) -> tuple[bool, bool]:
 
 
 def test_states_that_do_not_lead_back_are_no_lasso(compiled: Compiled) -> None:
-    """A way of which the last state is another one than that of its loop shows nothing."""
+    """A run whose last state differs from the first state of its loop is no lasso, so it shows no violation."""
     system = compiled(STAIRS)
     (prop,) = system.of_kind("leads_to")
     machine = Replayer(system, system.scopes["tiny"], leads_to=(prop,)).machine

@@ -1,4 +1,4 @@
-"""What ``live`` answers: verdicts, figures, and runs that go on for ever."""
+"""The answers of ``live``: verdicts, figures, and lassos."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from tests.live.judging import differences
 
 
 def test_the_answers_are_those_of_trying_everything(tmp_path: Path) -> None:
-    """On random graphs, and on random models, verdicts are the oracle's, and runs are violations by its rules."""
+    """On random graphs and random models the verdicts equal the oracle's, and the oracle accepts each run."""
     assert list(differences(tmp_path, seed=1, arrays=1500, models=80)) == []
 
 
 def test_what_holds_is_exhausted(lease: System) -> None:
-    """Both properties hold, in both scopes, and the figures say of how much."""
+    """Both properties hold in both scopes, and the figures tell how much was checked."""
     result = answer(lease, scope="default")
     assert (result.verdict, result.exit_code, result.findings) == ("exhausted", 0, ())
     figures = result.figures
@@ -46,7 +46,7 @@ def test_what_holds_is_exhausted(lease: System) -> None:
 
 
 def test_without_fairness_nothing_has_to_happen(compiled: Compiled) -> None:
-    """A run may stay where it is for ever, unless an action is fair, however surely it could go on."""
+    """Without a fair action a run may stutter for ever, even where a step is always enabled."""
     body = """
     n: N
     tiny = Scope({N: 1})
@@ -69,7 +69,7 @@ def test_without_fairness_nothing_has_to_happen(compiled: Compiled) -> None:
 
 
 def test_weak_fairness_does_not_help_what_is_possible_now_and_then(tmp_path: Path, lease: System) -> None:
-    """A client that finds the file taken whenever it looks is starved under weak fairness, and not under strong."""
+    """A client that finds the file taken whenever it looks starves under weak fairness, not under strong fairness."""
     weak = edited(tmp_path, ('fair="strong"', 'fair="weak"'))
     result = answer(weak, "served")
     assert answer(lease, "served").verdict == "exhausted"
@@ -84,7 +84,7 @@ def test_weak_fairness_does_not_help_what_is_possible_now_and_then(tmp_path: Pat
 
 
 def test_fairness_is_per_instance(tmp_path: Path) -> None:
-    """If it is fair to grant to somebody, nobody in particular need be granted anything."""
+    """Fairness of "grant to somebody" does not make any particular client get a grant."""
     somebody = edited(tmp_path, ('fair="strong", per=("c", "f")', 'fair="strong", per=("f",)'))
     result = answer(somebody, "served")
     assert result.verdict == "violated"
@@ -93,7 +93,7 @@ def test_fairness_is_per_instance(tmp_path: Path) -> None:
 
 
 def test_a_part_of_a_component_may_be_fair(compiled: Compiled) -> None:
-    """A strong demand that the whole component starves is met where it is never possible."""
+    """A strong demand that the whole component starves is met in a part where the demand is never enabled."""
     system = compiled("""
     n: N
     tiny = Scope({N: 4})
@@ -122,19 +122,19 @@ def test_a_part_of_a_component_may_be_fair(compiled: Compiled) -> None:
 
 @pytest.mark.parametrize("rule", ["LS-02", "LS-03", "LS-06", "LS-08"])
 def test_a_missing_rule_is_shown_or_not(lease: System, rule: str) -> None:
-    """Without the effect of expiry both are violated; what only forbids steps is not missed."""
+    """Without the effect of expiry both properties are violated. Without a rule that only refuses steps, neither is."""
     result = answer(remove_rules(lease, [rule]))
     assert [trace.shown.name for trace in result.findings] == (["served", "freed"] if rule == "LS-08" else [])
 
 
 def test_a_variant_may_starve(lease: System) -> None:  # noqa: ARG001 - the module is loaded
-    """Patience is fatal: a holder that lives need not give the file back."""
+    """In the variant ``patient`` a live holder never has to give the file back, so others starve."""
     patient = compile_model(load_model(str(LEASE)), variants=("patient",))
     assert [trace.shown.name for trace in answer(patient).findings] == ["served", "freed"]
 
 
 def test_a_step_that_changes_nothing_is_none(compiled: Compiled) -> None:
-    """An action that is possible and changes nothing is not owed; nor is one that changes a ghost alone."""
+    """Fairness does not force an action whose step changes nothing, or changes only a ghost."""
     system = compiled("""
     n: N
     seen: Ghost[Rel[N]]
@@ -161,7 +161,7 @@ def test_a_step_that_changes_nothing_is_none(compiled: Compiled) -> None:
 
 
 def test_a_trigger_that_never_holds_is_vacuous(compiled: Compiled) -> None:
-    """Nothing is owed: the property holds and means nothing, which ends with 10."""
+    """A leads-to whose trigger never holds is vacuous, and the exit code is 10."""
     system = compiled("""
     n: N
     tiny = Scope({N: 1})
@@ -215,7 +215,7 @@ def stops(self) -> tuple[bool, bool]:
     ],
 )
 def test_a_cut_that_decides_is_no_answer(compiled: Compiled, scope: str, bound: str, remedy: str) -> None:
-    """Where a property starves only if cut steps are impossible, neither answer is claimed; the cut is named."""
+    """If a property is violated only when cut steps count as disabled, there is no verdict, and the cut is named."""
     result = answer(compiled(CLIMBER.replace(" UNFAIR", "")), scope=scope)
     assert (result.verdict, result.exit_code, result.findings) == ("inconclusive", 20, ())
     assert [(action, cut) for action, cut, _ in result.figures.fair_cuts] == [("climb", bound)]
@@ -227,7 +227,7 @@ def test_a_cut_that_decides_is_no_answer(compiled: Compiled, scope: str, bound: 
 
 
 def test_a_cut_on_which_nothing_depends_is_an_answer(compiled: Compiled) -> None:
-    """If stopping is fair the climber stops, whether the cut step is possible or not; the cut is named all the same."""
+    """If the verdict is the same with cut steps enabled and disabled, it stands, and the cut is named."""
     result = answer(compiled(CLIMBER.replace(" UNFAIR", "(fair='weak')")))
     assert (result.verdict, result.exit_code) == ("exhausted", 0)
     assert result.figures.owed[0].only_if_cut is None
@@ -237,7 +237,7 @@ def test_a_cut_on_which_nothing_depends_is_an_answer(compiled: Compiled) -> None
 
 
 def test_one_property_that_depends_on_cuts_leaves_the_answer_open(compiled: Compiled) -> None:
-    """Also where the first of two properties holds whether cut steps are possible or not."""
+    """One property that depends on cuts leaves the answer open, even if another one holds in both cases."""
     other = """
 @leads_to
 def climbs(self) -> tuple[bool, bool]:
@@ -254,7 +254,7 @@ def climbs(self) -> tuple[bool, bool]:
 
 
 def test_the_alternating_bit_delivers_in_bounded_channels() -> None:
-    """A full channel cuts sends, which are fair, and TLC finds the same specification to hold: so it does here."""
+    """A full channel cuts fair sends. TLC finds that the same specification holds, and so does ``live``."""
     system = compile_model(load_model("tests/live/models/alternating_bit.py"))
     result = answer(system)
     assert (result.verdict, result.exit_code, result.figures.states) == ("exhausted", 0, 240)
@@ -292,7 +292,7 @@ def comes(self) -> tuple[bool, bool]:
 
 
 def test_a_final_that_reads_another_ghost_is_no_obstacle(compiled: Compiled) -> None:
-    """A lasso keeps the ghosts of its leads-to alone; a @final that reads another one is not asked on it."""
+    """A lasso keeps only the ghosts of its own leads-to, so a @final that reads another ghost is not checked on it."""
     system = compiled(GHOSTLY_END)
     result = answer(system)
     assert (result.exit_code, [trace.shown.name for trace in result.findings]) == (13, ["comes"])
@@ -301,7 +301,7 @@ def test_a_final_that_reads_another_ghost_is_no_obstacle(compiled: Compiled) -> 
 
 
 def test_no_deadlock_is_asked_where_one_final_of_two_can_be_read(compiled: Compiled) -> None:
-    """The state that only the @final with the dropped ghost allows would count as a deadlock."""
+    """Deadlock is not checked if a @final reads a dropped ghost: the states that it allows would count as deadlocks."""
     text = GHOSTLY_END.replace("@leads_to", "@final\ndef on_at_last(self) -> bool:\n    return self.on\n@leads_to")
     system = compiled(text)
     lasso = Replayer(system, system.scopes["tiny"], leads_to=tuple(system.of_kind("leads_to")))
@@ -310,7 +310,7 @@ def test_no_deadlock_is_asked_where_one_final_of_two_can_be_read(compiled: Compi
 
 
 def test_a_cut_of_an_unfair_action_matters_to_nobody(compiled: Compiled) -> None:
-    """What need not happen is not missed where a bound cuts it."""
+    """A cut of an action without fairness changes no verdict."""
     lazy = CLIMBER.replace(" UNFAIR", "").replace('(fair="weak")', "")
     result = answer(compiled(lazy))
     assert result.verdict == "violated"
@@ -329,14 +329,14 @@ def test_a_cut_of_an_unfair_action_matters_to_nobody(compiled: Compiled) -> None
     ],
 )
 def test_an_unknown_property_is_named(lease: System, name: str, problem: str) -> None:
-    """With what there is instead."""
+    """The message lists the properties that exist."""
     with pytest.raises(UsageError, match="leads-to") as refused:
         answer(lease, name)
     assert str(refused.value) == problem
 
 
 def test_a_property_of_another_kind_is_refused(compiled: Compiled) -> None:
-    """And the engine that decides it is named; so is a model without anything to decide."""
+    """A property of another kind is refused, and the message names its engine. So is a model without leads-to."""
     text = CLIMBER.replace(" UNFAIR", "")
     with pytest.raises(UsageError, match="'low' is of kind invariant, which `holdfast check` decides"):
         answer(
@@ -349,14 +349,14 @@ def test_a_property_of_another_kind_is_refused(compiled: Compiled) -> None:
 
 
 def test_a_limit_is_no_answer(lease: System) -> None:
-    """A graph that is not whole decides nothing."""
+    """If a limit stops the search before the graph is complete, there is no verdict."""
     result = live(lease, lease.scopes["default"], budget=Budget(states=100))
     assert (result.verdict, result.exit_code, result.ended_by) == ("inconclusive", 20, "states: more than 100")
     assert "liveness is decided on the whole graph alone" in " ".join(render_live(result).split())
 
 
 def test_equal_questions_have_equal_answers(lease: System) -> None:
-    """To the byte, but for the time."""
+    """Equal questions have equal answers, byte by byte, except for the time."""
     starved = remove_rules(lease, ["LS-08"])
     one, two = (live_to_json(answer(starved)) | {"timing": None} for _ in range(2))
     assert one == two

@@ -1,4 +1,4 @@
-"""The graph itself: the kernel draws the one that the interpreter draws, and that is the model's."""
+"""The state graph: the kernel's graph equals the interpreter's, which equals the model's."""
 
 from __future__ import annotations
 
@@ -48,19 +48,19 @@ def leap(self) -> None:
 def arrives(self) -> tuple[bool, bool]:
     return self.n == N(0), self.n == N(80)
 """
-"""More demands than a word of flags has room for."""
+"""A model with more fairness demands than one word of flags holds."""
 
 
 @pytest.fixture
 def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel's text is run by Python, with little room at first, so that all of it has to grow."""
+    """Run the kernel's source in Python, with small initial tables, so that each of them has to grow."""
     monkeypatch.setattr(graphs, "build", plain_build)
     monkeypatch.setattr(graphs, "FIRST", 1)
     monkeypatch.setattr(graphs, "CHUNK", 5)
 
 
 def drawn(system: System) -> tuple[Interpreter, PlainGraph]:
-    """The interpreter's graph at tiny, with the ghosts that the leads-to properties read."""
+    """The interpreter's graph in scope tiny, with the ghosts that the leads-to properties read."""
     ghosts = ghosts_read(system, tuple(system.of_kind("leads_to")))
     machine = Interpreter(system, system.scopes["tiny"], ghosts=ghosts, properties=())
     graph = draw(machine, machine.initial(), Demands(machine.layout), lambda *_: False)
@@ -69,7 +69,7 @@ def drawn(system: System) -> tuple[Interpreter, PlainGraph]:
 
 
 def unequal(system: System) -> Iterator[str]:
-    """In what the kernel's graph differs from the interpreter's."""
+    """The differences between the kernel's graph and the interpreter's."""
     machine, plain = drawn(system)
     noted = machine.statistics.cuts, machine.statistics.decisive_in
     machine.statistics.reset()
@@ -113,7 +113,7 @@ def test_edges_are_the_steps_that_change_something(lease: System) -> None:
 
 @pytest.mark.usefixtures("uncompiled")
 def test_the_kernel_draws_the_same_graph(tmp_path: Path, lease: System, compiled: Compiled) -> None:
-    """Of a model with several words of flags, of random ones with cuts, and of one with all the language has."""
+    """The graphs are equal for a model with several words of flags, random ones with cuts, and the full language."""
     gauges = compile_model(load_model(str(GAUGES)))
     small = [as_model(puzzle, tmp_path / f"p{number}.py") for number, puzzle in enumerate(puzzles(7, 12))]
     for system in (lease, compiled(LADDER), *small):
@@ -125,7 +125,7 @@ def test_the_kernel_draws_the_same_graph(tmp_path: Path, lease: System, compiled
 
 
 POOR_HASH = ("return h ^ (h >> np.uint64(29))", "return h & np.uint64(2)")
-"""A hash that spreads states over two places. It is no fault, and shows those that only a full table would."""
+"""A hash with only two values. It is no fault; it exposes faults that otherwise need a full table."""
 
 FAULTS = {
     "A step has the label of the one before.": [("poke(notes, LABELS + k,", "poke(notes, LABELS + max(k - 1, 0),")],
@@ -138,7 +138,7 @@ FAULTS = {
     "The goal is taken for the trigger.": [("found |= 2", "found |= 1")],
     "A step that changes nothing counts.": [("if t != s: put", "if True: put")],
 }
-"""What may go wrong in the kernel's text: what it says, and what it says then."""
+"""Faults of the kernel's source, each under a sentence about it: pairs of original text and replacement."""
 
 
 @pytest.mark.usefixtures("uncompiled")
@@ -146,7 +146,7 @@ FAULTS = {
 def test_a_planted_fault_is_caught(
     sentence: str, tmp_path: Path, lease: System, compiled: Compiled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The graphs differ, or the kernel breaks down."""
+    """A planted fault makes the graphs differ or the kernel fail."""
     true_text, missing = build.kernel_text, {right for right, _ in FAULTS[sentence]}
 
     def text(functions: str, driver: str) -> str:
@@ -177,7 +177,7 @@ def test_many_demands_are_kept_apart(compiled: Compiled) -> None:
 
 
 def test_both_engines_answer_the_same() -> None:
-    """The compiled kernel and the interpreter, to the byte, but for the time."""
+    """The compiled kernel and the interpreter give equal answers, byte by byte, except for the time."""
     starved = remove_rules(compile_model(load_model(str(LEASE))), ["LS-08"])
     one, two = (
         live_to_json(live(starved, starved.scopes["tiny"], engine=engine)) | {"timing": None}
@@ -187,7 +187,7 @@ def test_both_engines_answer_the_same() -> None:
 
 
 def test_what_is_part_of_the_protocol(tmp_path: Path) -> None:
-    """Cells that stand together are one span; ghosts and budgets are left out, wherever they stand."""
+    """Neighbouring cells of the protocol's state form one span. Ghosts and budgets are left out everywhere."""
     system = written(
         tmp_path,
         """

@@ -1,6 +1,6 @@
-"""A puzzle as a model: the state is one number, each action a table of steps, and a bound cuts what the puzzle cuts.
+"""A puzzle as a model: the state is one number, each action is a table of steps, and a bound cuts the puzzle's cuts.
 
-So whatever stands between a model's text and an answer is judged by the oracle, which sees the puzzle alone.
+So the oracle, which knows only the puzzle, judges everything between a model's text and its answer.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Puzzle(Model):
 
 
 def as_model(puzzle: Puzzle, path: Path) -> System:
-    """The system, in a file of its own. An action takes the state it leads to as a parameter."""
+    """The compiled system, in a file of its own. An action takes the state that it leads to as a parameter."""
     last = max(puzzle.states - 1, 1)
     lines = [
         HEADER,
@@ -54,7 +54,7 @@ def _action(name: str, strength: str | None, edges: list[tuple[int, int]], cuts:
         f"    def {name}(self, p: Place) -> None:",
         f"        require({' or '.join([*steps, *stays]) or 'False'}, 'PZ-{int(name[-1]) + 1 if strength else 9}0')",
     ]
-    # A cut state is left by going beyond the last place.
+    # A cut state has a step to a number beyond the last state, which the bound cuts.
     if cuts:
         lines += [
             "        if self.here == p:",

@@ -77,7 +77,7 @@ def test_steps_agree(case: str, data: st.DataObject) -> None:
 @given(data=st.data())
 @settings(max_examples=30)
 def test_successors_are_the_steps_taken(case: str, data: st.DataObject) -> None:
-    """The search's function of an action gives exactly the instances that are taken, and counts those that are cut."""
+    """The search's function of an action yields exactly the enabled instances, and counts the cut ones."""
     interpreter, _ = executors(case)
     state = data.draw(states(interpreter.layout))
     for action, successors in zip(interpreter.system.actions, interpreter.successors, strict=True):

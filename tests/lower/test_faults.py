@@ -1,4 +1,4 @@
-"""A test of the differential tests: faults planted in the interpreter, each of which the comparison must notice."""
+"""Faults planted in the interpreter: the differential tests must notice each of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from holdfast.ir.errors import Place
-from holdfast.ir.expr import TRUE, Expr, Fold, Quantifier, Read
+from holdfast.ir.expr import TRUE, Expr, Fold, Quantified, Read
 from holdfast.ir.stmt import Fill, For, If, Require, Stmt
 from holdfast.ir.system import Action, System
 from holdfast.ir.types import Key, OptionalType, Plain, Scalar, SortType
@@ -20,7 +20,7 @@ from holdfast.lower.python.terms import Term, add, literal
 
 
 class NoFault(Emitter):
-    """The emitter as it is."""
+    """The emitter without a fault."""
 
 
 class ForgetsTheFrame(Emitter):
@@ -70,7 +70,7 @@ class LooseOrder(Emitter):
 
 
 class NoEarlyReturn(Emitter):
-    """What follows a ``return`` is run all the same."""
+    """Statements after a ``return`` run nevertheless."""
 
     def branch(self, stmt: If) -> bool:
         return super().branch(If(stmt.test, stmt.then, (), stmt.at)) and self.block(stmt.orelse)
@@ -101,7 +101,7 @@ class ShortLoop(Emitter):
 
 
 class LocalsAtTheEnd(Emitter):
-    """A loop runs statement by statement instead of element by element, so each turn sees the last turn's locals."""
+    """A loop runs statement by statement, not element by element, so each turn sees the last turn's locals."""
 
     def loop(self, stmt: For) -> bool:
         return all(self.statement(part) for part in stmt.body for _ in self.elements(stmt.var, stmt.domain))
@@ -150,8 +150,8 @@ class DroppedFilter(Emitter):
 class SomeForAll(Emitter):
     """``any`` for ``all``."""
 
-    def quantified(self, node: Quantifier) -> Term:
-        return super().quantified(Quantifier("any", node.var, node.domain, node.body))
+    def quantified(self, node: Quantified) -> Term:
+        return super().quantified(Quantified("any", node.var, node.domain, node.body))
 
 
 class HalfFill(Emitter):
@@ -176,7 +176,7 @@ FAULTS = [fault for fault in Emitter.__subclasses__() if fault.__module__ == __n
 
 
 def differences(system: System, emitter: type[Emitter]) -> Iterator[str]:
-    """Where the interpreter with that emitter and CPython say different things, on seeded random states."""
+    """The differences between the interpreter with that emitter and CPython, on seeded random states."""
     scope = system.scopes["tiny"]
     interpreter, cpython = Interpreter(system, scope, emitter=emitter), CPython(system, scope)
     layout, chance = interpreter.layout, random.Random(7)
@@ -201,5 +201,5 @@ def test_a_planted_fault_is_caught(gauges: System, fault: type[Emitter]) -> None
 
 
 def test_without_a_fault_nothing_differs(gauges: System) -> None:
-    """The same comparison finds nothing in the emitter as it is."""
+    """The comparison finds no difference in the emitter without a fault."""
     assert list(differences(gauges, NoFault)) == []

@@ -1,4 +1,4 @@
-"""The interpreter: outcomes, statistics, and what it refuses to lower."""
+"""The interpreter: outcomes, statistics, and the constructs it refuses to lower."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import attrs
 import pytest
 
 from holdfast.ir.errors import ModelError, UsageError
-from holdfast.ir.expr import FALSE, TRUE, Arithmetic, Compare, Fold, Lit, Name, Quantifier, Read, Wrap
+from holdfast.ir.expr import FALSE, TRUE, Arithmetic, Compare, Fold, Lit, Name, Quantified, Read, Wrap
 from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt
 from holdfast.ir.system import Action, Param, Property, System
 from holdfast.ir.types import BOOL, INT, NatType, NumberType, OptionalType, SortType
@@ -29,7 +29,7 @@ def prop(system: System, name: str) -> Property:
 
 
 def test_an_open_by_hand(streams: System) -> None:
-    """One step after the other: taken, refused by the first rule that fails, taken again."""
+    """Steps by hand: one is taken, one is refused by the first rule that fails, and one is taken again."""
     interpreter = at_tiny(streams)
     [start] = interpreter.initial()
     assert start == bytes(3)
@@ -59,7 +59,7 @@ def test_self_loops_are_steps(streams: System) -> None:
 
 
 def test_decisive_rules_are_noted(streams: System) -> None:
-    """A rule is decisive where its line is the one that refused; step does not count, and reset forgets."""
+    """A rule is decisive where its line refuses. ``step`` does not count rules, and ``reset`` clears the counts."""
     interpreter = at_tiny(streams)
     [start] = interpreter.initial()
     interpreter.step(start, "open", (0, 0, 0))
@@ -94,7 +94,7 @@ def test_cuts_are_counted_by_action_and_bound(gauges: System) -> None:
         {**interpreter.layout.decode(interpreter.initial()[0]), "gap[node1]": 2, "gap[node2]": 0}
     )
     taken = interpreter.successors[0](start)
-    # From 2 a gauge moves by -2, -1, 0, or twice by these; from 0 by anything, or twice by -1, 0, 1.
+    # From 2 a gauge moves by -2, -1 or 0, once or twice. From 0 it moves once by any amount, or twice by -1, 0 or 1.
     assert len(taken) == 3 + 3 + 5 + 3
     assert interpreter.statistics.cuts == {("drift", "Gap"): 6}
     spent = interpreter.layout.encode({**interpreter.layout.decode(start), "budget(drift)": 0})
@@ -106,7 +106,7 @@ def test_cuts_are_counted_by_action_and_bound(gauges: System) -> None:
 
 
 def test_a_budget_is_charged_by_its_action_alone(gauges: System) -> None:
-    """A step takes one from its own budget and leaves the others."""
+    """A step takes one from its action's budget and leaves the other budgets alone."""
     interpreter = at_tiny(gauges)
     outcome = interpreter.step(interpreter.initial()[0], "pulse", ())
     assert isinstance(outcome, Taken)
@@ -115,7 +115,7 @@ def test_a_budget_is_charged_by_its_action_alone(gauges: System) -> None:
 
 
 def test_every_choice_of_the_start_is_an_initial_state(gauges: System) -> None:
-    """The initial condition's parameters are choices, and its requires narrow them."""
+    """The parameters of the initial condition range over all values, and its requires exclude some of them."""
     interpreter = at_tiny(gauges)
     starts = [interpreter.layout.decode(state) for state in interpreter.initial()]
     assert {(start["leader"], start["gap[node1]"]) for start in starts} == {
@@ -134,14 +134,14 @@ def test_a_bound_exceeded_at_the_start_is_the_models_fault(streams: System) -> N
 
 
 def test_a_model_without_a_start_is_refused(streams: System) -> None:
-    """If no choice passes the initial condition's requires, the model says nothing."""
+    """A model is refused if no choice of parameters passes the requires of its initial condition."""
     never = Require(FALSE, "ST-99", None, streams.init.at)
     with pytest.raises(ModelError, match="no choice of its parameters gives an initial state"):
         at_tiny(attrs.evolve(streams, init=attrs.evolve(streams.init, body=(never, *streams.init.body)))).initial()
 
 
 def test_dropping_ghosts_changes_nothing_else(gauges: System) -> None:
-    """Without its ghosts a system takes the same steps on what is left, and other properties keep their values."""
+    """Without ghosts a system takes the same steps on the other cells, and the other properties keep their values."""
     full, reduced = at_tiny(gauges), Interpreter(gauges, gauges.scopes["tiny"], ghosts=frozenset())
     kept = [index for index, cell in enumerate(full.layout.cells) if not cell.field.ghost]
 
@@ -159,7 +159,7 @@ def test_dropping_ghosts_changes_nothing_else(gauges: System) -> None:
 
 
 def test_reading_a_dropped_ghost_is_refused(gauges: System) -> None:
-    """Asking for a property of a dropped ghost names both."""
+    """A request for a property that reads a dropped ghost is refused, and the message names both."""
     interpreter = Interpreter(gauges, gauges.scopes["tiny"], ghosts=frozenset({"heard"}))
     state = interpreter.initial()[0]
     with pytest.raises(UsageError, match=r"echoes_grow \(GA-26\).*ghost echoes.*keep it"):
@@ -167,7 +167,7 @@ def test_reading_a_dropped_ghost_is_refused(gauges: System) -> None:
 
 
 def test_only_requested_properties_are_watched(gauges: System) -> None:
-    """``properties`` chooses what the fast paths look at."""
+    """``properties`` selects the properties that the fast paths check."""
     wanted = [prop(gauges, "alone"), prop(gauges, "time_passes")]
     interpreter = Interpreter(gauges, gauges.scopes["tiny"], properties=wanted)
     assert interpreter.checked == (wanted[0],)
@@ -175,7 +175,7 @@ def test_only_requested_properties_are_watched(gauges: System) -> None:
 
 
 def test_triggers_tell_when_a_property_says_something(streams: System) -> None:
-    """An ``all`` with a filter says nothing until something passes the filter."""
+    """A property that is an ``all`` with a filter is vacuous until an element passes the filter."""
     interpreter = at_tiny(streams)
     owned = prop(streams, "owned")
     assert not interpreter.triggered(owned, bytes([0, 0, 0]))
@@ -185,14 +185,14 @@ def test_triggers_tell_when_a_property_says_something(streams: System) -> None:
 
 
 def test_an_unknown_action_is_named(streams: System) -> None:
-    """A wrong action is answered with those there are."""
+    """The message for an unknown action lists the actions that exist."""
     interpreter = at_tiny(streams)
     with pytest.raises(UsageError, match="no action opne; it has open, close"):
         interpreter.step(bytes(3), "opne", (0, 0, 0))
 
 
 def test_a_key_beyond_the_scope_is_refused(streams: System) -> None:
-    """A literal key that a scope has no cell for is refused with the type to enlarge."""
+    """A literal key beyond the scope's cells is refused, and the message names the type to enlarge."""
     epoch = NatType("Epoch")
     seen = attrs.evolve(streams.variables[0], name="seen", keys=(epoch,))
     wrong = attrs.evolve(
@@ -211,7 +211,7 @@ def test_an_action_too_large_to_write_out_is_refused(streams: System) -> None:
     epoch = NatType("Epoch")
     body = Compare("<=", Name("a", epoch), Read("epoch", (Lit(0, SortType("Stream")),), epoch))
     for var in "cba":
-        body = Quantifier("all", var, epoch, body)  # type: ignore[assignment]
+        body = Quantified("all", var, epoch, body)  # type: ignore[assignment]
     large = attrs.evolve(streams.properties[0], name="sorted_epochs", ids=(), body=body)
     wrong = attrs.evolve(streams, properties=(large,))
     assert at_tiny(wrong).checked == (large,)
@@ -220,7 +220,7 @@ def test_an_action_too_large_to_write_out_is_refused(streams: System) -> None:
 
 
 def test_computed_optionals_keep_their_numbers(streams: System) -> None:
-    """A computed number below 0 is neither None nor cut while it is only a local, and cut when it is stored."""
+    """A local may hold a negative number, which is not None and not cut. Storing the number cuts the step."""
     epoch, stream = NatType("Epoch"), SortType("Stream")
     optional, number = OptionalType(epoch), NumberType("Epoch")
     last = attrs.evolve(streams.variables[2], name="last", value=optional)
@@ -236,7 +236,7 @@ def test_computed_optionals_keep_their_numbers(streams: System) -> None:
 
 
 def test_statements_after_a_sure_end_are_not_lowered(streams: System) -> None:
-    """What follows a rule that always refuses is never reached, so it need not make sense."""
+    """Statements after a rule that always refuses are unreachable, so they are not lowered."""
     at = streams.init.at
     body = (Require(FALSE, "ST-99", None, at), Assign("epoch", (Name("nobody", SortType("Stream")),), TRUE, at))
     wrong = attrs.evolve(streams, actions=(Action("stop", (), body, "", at),), properties=())
@@ -246,7 +246,7 @@ def test_statements_after_a_sure_end_are_not_lowered(streams: System) -> None:
 
 
 def test_folds_over_nothing(streams: System) -> None:
-    """A sum over nothing is 0, and an empty minimum its default, also where only the state decides."""
+    """A sum over nothing is 0, and an empty minimum is its default, also if only the state makes it empty."""
     epoch, stream, at = NatType("Epoch"), SortType("Stream"), streams.init.at
     opened = Read("opened", (Name("t", stream),), BOOL)
     value = Read("epoch", (Name("t", stream),), epoch)

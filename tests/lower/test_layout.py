@@ -1,4 +1,4 @@
-"""The layout: which byte stands for what."""
+"""The layout: the meaning of each byte of a state."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from holdfast.lower.layout import Layout
 
 @pytest.fixture
 def layout(gauges: System) -> Layout:
-    """The gauges at their tiny scope."""
+    """The layout of the gauges in scope tiny."""
     return Layout(gauges, gauges.scopes["tiny"])
 
 
@@ -45,7 +45,7 @@ def test_two_keys_run_row_by_row(layout: Layout) -> None:
 
 
 def test_budgets_come_last_and_given_constants_are_no_cells(layout: Layout) -> None:
-    """Each budget is a hidden cell after the variables, full at the start; a given constant takes no room."""
+    """Budgets are hidden cells after the variables, full at the start. Given constants have no cell."""
     assert [(field.name, field.codes) for field in layout.fields if field.hidden] == [
         ("budget(drift)", 3),
         ("budget(pulse)", 2),
@@ -139,7 +139,7 @@ class M(Model):
 
 
 def test_two_elements_of_one_name_are_refused(tmp_path: Path) -> None:
-    """The eleventh element of prefix b and the first of prefix b1 would both be b11."""
+    """Two elements must not have one name: with prefixes b and b1, the eleventh and the first would both be b11."""
     path = tmp_path / "prefixes.py"
     path.write_text(PREFIXES)
     system = compile_model(load_model(str(path)))
@@ -149,14 +149,14 @@ def test_two_elements_of_one_name_are_refused(tmp_path: Path) -> None:
 
 
 def test_bits_are_what_the_codes_need(streams: System) -> None:
-    """A cell needs the bits that count its codes; the widest fields come first."""
+    """A cell is as wide as its number of codes needs, and the widest fields come first."""
     layout = Layout(streams, streams.scopes["default"])
     assert layout.bits == 2 * 1 + 2 * 2 + 2 * 3
     assert layout.widest(2) == [("epoch", 6), ("owner", 4)]
 
 
 def test_dropped_ghosts_take_no_room(gauges: System) -> None:
-    """A ghost that is not kept has no cell; what is no ghost stays."""
+    """A dropped ghost has no cell. All other variables keep theirs."""
     layout = Layout(gauges, gauges.scopes["tiny"], frozenset({"heard"}))
     assert layout.dropped == {"echoes"}
     assert "heard" in {field.name for field in layout.fields}
@@ -181,7 +181,7 @@ def test_too_many_values_for_a_byte_are_refused(streams: System) -> None:
     ],
 )
 def test_wrong_given_constants_are_refused(gauges: System, given: dict[str, object], message: str) -> None:
-    """Constants of a scope must have one value a cell, each within its type."""
+    """A scope must give a constant one value a cell, each within its type."""
     scope = gauges.scopes["tiny"]
     wrong = {name: values for name, values in {**scope.given, **given}.items() if values is not None}
     with pytest.raises(UsageError, match=message):
@@ -197,7 +197,7 @@ def test_wrong_given_constants_are_refused(gauges: System, given: dict[str, obje
     ],
 )
 def test_sizes_that_nobody_could_list_are_refused(streams: System, sizes: dict[str, int], message: str) -> None:
-    """A sort or a parameter of more values than memory holds is refused before anything is made for each of them."""
+    """A type with more values than memory holds is refused before anything is allocated for each value."""
     with pytest.raises(UsageError, match=message):
         Layout(streams, resized(streams, **sizes))
 
@@ -209,5 +209,5 @@ def test_more_cells_than_anybody_could_list_are_refused(gauges: System) -> None:
 
 
 def test_a_given_number_of_a_large_type_is_coded_at_once(gauges: System) -> None:
-    """A constant takes no cell, so its type may be large; its code is computed, and not looked for."""
+    """A given constant may have a large type: its code is computed, not looked up."""
     assert Layout(gauges, gauges.scopes["tiny"]).encode_value(IntType("Big", 0, 2**70), 2**69) == 2**69

@@ -1,4 +1,4 @@
-"""What properties and actions read: the values against the interpreter, and the reads against changes to the rest."""
+"""The cells that properties and actions read: a change of any other cell changes no value."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ def arguments(layout: Layout, of: Action) -> Iterator[Args]:
 
 
 def mixed(state: bytes, other: bytes, kept: frozenset[int]) -> bytes:
-    """The state with all but some cells from another one."""
+    """The first state in the given cells, and another state in the rest."""
     return bytes(one if index in kept else two for index, (one, two) in enumerate(zip(state, other, strict=True)))
 
 
 def instances(data: st.DataObject, system: System, layout: Layout) -> Iterator[tuple[Action, Args]]:
-    """Some instances of each action: as many as the time of a test allows."""
+    """N instances of each action, few enough for the time of a test."""
     for action in system.actions:
         every = list(arguments(layout, action))
         for args in data.draw(st.lists(st.sampled_from(every), min_size=1, max_size=6, unique=True)):
@@ -66,7 +66,9 @@ def instances(data: st.DataObject, system: System, layout: Layout) -> Iterator[t
 @given(data=st.data())
 @settings(max_examples=40)
 def test_steps_are_those_of_the_interpreter(case: str, data: st.DataObject) -> None:
-    """An action leads to the same state, is refused by the same rule, or is cut by the same bound."""
+    """An action leads to the same state, is refused by the same rule, or is cut by the same bound as in the
+    interpreter.
+    """
     interpreter = machine(case)
     layout = interpreter.layout
     state = data.draw(states(layout))
@@ -78,8 +80,8 @@ def test_steps_are_those_of_the_interpreter(case: str, data: st.DataObject) -> N
 @given(data=st.data())
 @settings(max_examples=60)
 def test_what_is_not_read_does_not_matter(case: str, data: st.DataObject) -> None:
-    """With all other cells changed at will, an action ends as before, and each new cell keeps its value if its
-    sources do; unless a bound or budget of the scope cuts the step.
+    """A change of unread cells keeps the outcome of an action, and keeps each new cell whose sources are unchanged. The
+    exception is a step that a bound or budget of the scope cuts.
     """
     interpreter = machine(case)
     layout = interpreter.layout
@@ -102,9 +104,7 @@ def test_what_is_not_read_does_not_matter(case: str, data: st.DataObject) -> Non
 @given(data=st.data())
 @settings(max_examples=60)
 def test_properties_read_what_they_say(case: str, data: st.DataObject) -> None:
-    """A property has the interpreter's value, and keeps it when cells that it did not read change, also those of the
-    state before the step.
-    """
+    """A property has the interpreter's value. A change of unread cells, also in the state before the step, keeps it."""
     interpreter = machine(case)
     layout = interpreter.layout
     new, old, other = (data.draw(states(layout)) for _ in range(3))
@@ -120,7 +120,7 @@ def test_properties_read_what_they_say(case: str, data: st.DataObject) -> None:
 
 
 def test_reads_by_hand(streams: System) -> None:
-    """An open of a stream is refused for its epoch alone, and taken for its epoch and its state; it reads no owner."""
+    """A refused open reads the stream's epoch alone. A taken one reads epoch and state, and never the owner."""
     layout = Layout(streams, streams.scopes["tiny"])
     assert [cell.name for cell in layout.cells] == ["opened[s1]", "owner[s1]", "epoch[s1]"]
     action = streams.action("open")
@@ -170,8 +170,8 @@ class Pick(Model):
 
 
 def test_a_write_that_did_not_happen(tmp_path: Path) -> None:
-    """A cell that a branch might have written over depends on the test of that branch, taken or not; where the place
-    is computed that goes for every cell of the variable.
+    """A cell that a branch may write depends on the branch's test, taken or not. If the key is computed, so does every
+    cell of the variable.
     """
     path = tmp_path / "pick.py"
     path.write_text(PICK)

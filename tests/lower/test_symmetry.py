@@ -20,7 +20,7 @@ def states(layout: Layout) -> st.SearchStrategy[bytes]:
 
 
 def symmetries(streams: System, gauges: System) -> list[Symmetry]:
-    """A group of Sorts as keys and Optional values, one with cells of two keys, and one that given constants narrow."""
+    """Three groups: Sorts as keys and Optional values, cells with two keys, and one that given constants narrow."""
     free = attrs.evolve(gauges.scopes["default"], given={**gauges.scopes["default"].given, "node_of": (0, 0)})
     layouts = [
         Layout(streams, streams.scopes["default"]),
@@ -32,7 +32,7 @@ def symmetries(streams: System, gauges: System) -> list[Symmetry]:
 
 @given(data=st.data())
 def test_renamed_states_have_one_representative(streams: System, gauges: System, data: st.DataObject) -> None:
-    """Every renaming of a state has the same canonical state, which is a renaming of it and the least of all."""
+    """All renamings of a state have the same canonical state: the least renaming."""
     for symmetry in symmetries(streams, gauges):
         state = data.draw(states(symmetry.layout))
         orbit = {symmetry.permute(state, g) for g in range(symmetry.order)}
@@ -58,7 +58,7 @@ def test_a_renaming_moves_keys_and_values(streams: System) -> None:
 
 
 def test_renamings_commute_with_steps(streams: System, gauges: System) -> None:
-    """What a renamed state can do is what the state can do, renamed."""
+    """The steps of a renamed state are the renamed steps of the state."""
     for system, name in ((streams, "default"), (gauges, "tiny")):
         interpreter = Interpreter(system, system.scopes[name])
         symmetry = Symmetry(interpreter.layout)
@@ -76,7 +76,7 @@ def test_renamings_commute_with_steps(streams: System, gauges: System) -> None:
 
 
 def test_given_constants_narrow_the_group(gauges: System) -> None:
-    """Renamings that change a given constant are none: processes of different nodes are no longer interchangeable."""
+    """Renamings that change a given constant are excluded: processes of different nodes are not interchangeable."""
     scope = gauges.scopes["tiny"]
     blank = {"limit": 1, "home": (None, None, None)}
     orders = {
@@ -91,7 +91,7 @@ def test_given_constants_narrow_the_group(gauges: System) -> None:
 
 
 def test_orbits_add_up_to_all_states(streams: System) -> None:
-    """The sizes of the orbits of the representatives found with symmetry sum to the number of states without it."""
+    """The sizes of the orbits that symmetry finds add up to the number of states without symmetry."""
     interpreter = Interpreter(streams, streams.scopes["default"])
     symmetry = Symmetry(interpreter.layout)
 
@@ -112,14 +112,14 @@ def test_orbits_add_up_to_all_states(streams: System) -> None:
 
 
 def test_too_many_renamings_are_refused(streams: System) -> None:
-    """A scope with a huge group is refused with its sizes and the remedy."""
+    """A scope with a huge symmetry group is refused with its sizes and the remedy."""
     scope = attrs.evolve(streams.scopes["tiny"], sizes={"Node": 9, "Stream": 1, "Epoch": 1})
     with pytest.raises(UsageError, match=r"9 of Node.*without symmetry"):
         Symmetry(Layout(streams, scope))
 
 
 def test_one_element_of_each_sort_is_no_symmetry(streams: System) -> None:
-    """With one element of each Sort every state is its own representative."""
+    """With one element of each Sort every state is canonical."""
     scope = attrs.evolve(streams.scopes["tiny"], sizes={"Node": 1, "Stream": 1, "Epoch": 1})
     symmetry = Symmetry(Layout(streams, scope))
     assert symmetry.trivial

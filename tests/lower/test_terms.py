@@ -1,4 +1,4 @@
-"""Terms know between which numbers they lie: held to the values that Python computes from their text."""
+"""Bounds of terms: every value that Python computes from a term's text lies within the term's bounds."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tests.differential.generate import model_of
 from tests.differential.running import loaded
 
 ENDS = [(-3, -1), (-2, 0), (-3, 2), (-1, 3), (0, 0), (0, 2), (1, 3), (2, 2)]
-"""Intervals on both sides of 0, at it, and across it."""
+"""Intervals below 0, above 0, at 0 and across 0."""
 
 OF_ONE: Mapping[str, Callable[[Term], Term]] = {
     "magnitude": magnitude,
@@ -62,9 +62,9 @@ def variable(name: str, lo: int, hi: int) -> Term:
 
 
 def computed(text: str, names: Mapping[str, int]) -> Iterator[int]:
-    """Every number that Python computes on the way to a term's value, which comes first; its constants too."""
+    """All numbers that Python computes for a term, constants included; the term's value is first."""
     tree = ast.parse(text, mode="eval").body
-    # The text for an Optional binds a name that the rest of it reads, so its parts cannot be computed alone.
+    # The text for an Optional binds a name that its other parts read, so no part can be computed alone.
     whole = any(isinstance(node, ast.NamedExpr) for node in ast.walk(tree))
     for node in (tree,) if whole else ast.walk(tree):
         called = isinstance(node, ast.Name) and node.id in ("abs", "min", "max")
@@ -73,7 +73,7 @@ def computed(text: str, names: Mapping[str, int]) -> Iterator[int]:
 
 
 def values(term: Term, of: Mapping[str, tuple[int, int]]) -> list[int]:
-    """The term's value for all values of its variables; none of the numbers on the way may lie beyond its reach."""
+    """The term's value for all values of its variables. Fails if a partial result lies beyond the term's reach."""
     found = []
     for numbers in itertools.product(*(range(lo, hi + 1) for lo, hi in of.values())):
         first, *others = computed(term.text, dict(zip(of, numbers, strict=True)))
@@ -84,7 +84,7 @@ def values(term: Term, of: Mapping[str, tuple[int, int]]) -> list[int]:
 
 @pytest.mark.parametrize("name", OF_ONE)
 def test_the_bounds_of_one_operand_are_its_least_and_greatest_value(name: str) -> None:
-    """Both ends are values that occur, and no value lies beyond."""
+    """Both bounds of a term with one operand are values that occur, and no value lies outside."""
     for ends in ENDS:
         term = OF_ONE[name](variable("x", *ends))
         found = values(term, {"x": ends})
@@ -101,7 +101,7 @@ def test_the_bounds_of_two_operands_are_their_least_and_greatest_value(name: str
 
 
 SMALL = least([greatest([Term("x", -1000, 1000), literal(0)]), literal(1)])
-"""0 or 1, computed from a number that may be a thousand."""
+"""A term whose value is 0 or 1 and whose partial result may be a thousand."""
 
 
 @pytest.mark.parametrize(
@@ -116,12 +116,12 @@ SMALL = least([greatest([Term("x", -1000, 1000), literal(0)]), literal(1)])
     ids=lambda found: found.text,
 )
 def test_a_term_reaches_as_far_as_its_parts(found: Term) -> None:
-    """A great number on the way is not forgotten, however small the result."""
+    """A term's reach covers its partial results, however small the result is."""
     assert found.constant or found.reach >= 1000
 
 
 def test_an_optional_gives_back_what_it_was_made_of() -> None:
-    """Of every value the Optional is not None, and its value is that value, within the bounds of both terms."""
+    """An Optional made of a value is not None and gives back that value, within the bounds of both terms."""
     for ends in ENDS:
         optional = wrapped(variable("x", *ends), "t")
         back = unwrapped(Term("code", optional.lo, optional.hi + 1), "u")
@@ -133,7 +133,7 @@ def test_an_optional_gives_back_what_it_was_made_of() -> None:
 
 
 def grown(chance: random.Random, depth: int, names: Iterator[str], of: dict[str, tuple[int, int]]) -> Term:
-    """A term of some depth over variables, each of which stands in it once; ``of`` gets their intervals."""
+    """A nested term over variables, each used once. ``of`` receives the variables' intervals."""
     if depth == 0 or chance.random() < 0.2:
         name = next(names)
         of[name] = chance.choice(ENDS)
@@ -147,7 +147,7 @@ def grown(chance: random.Random, depth: int, names: Iterator[str], of: dict[str,
 
 @pytest.mark.parametrize("most", [60, pytest.param(3000, marks=pytest.mark.slow)])
 def test_no_value_of_a_nested_term_lies_beyond_its_bounds(most: int) -> None:
-    """Nor does any partial result lie beyond its reach."""
+    """No value of a nested term lies beyond its bounds, and no partial result beyond its reach."""
     chance = random.Random(most)
     for _ in range(most):
         of: dict[str, tuple[int, int]] = {}
@@ -160,7 +160,7 @@ def test_no_value_of_a_nested_term_lies_beyond_its_bounds(most: int) -> None:
 
 
 class Watched(Emitter):
-    """Every value that generated code computes goes through ``seen`` with its bounds."""
+    """An emitter whose code passes every computed value and its bounds to ``seen``."""
 
     def expr(self, node: Expr) -> Term:
         found = super().expr(node)
@@ -170,7 +170,7 @@ class Watched(Emitter):
 
 
 def seen(lo: int, hi: int, number: int) -> int:
-    """The number, which must lie within its bounds."""
+    """Return the number; fail if it lies beyond its bounds."""
     assert lo <= number <= hi, (lo, number, hi)
     return number
 
@@ -189,7 +189,7 @@ def watch(system: System, seed: int, states: int) -> None:
 
 
 def test_no_value_in_a_model_lies_beyond_its_bounds(gauges: System) -> None:
-    """Of a model that uses every part of the language, and of generated ones."""
+    """In a model with the full language, and in generated models, no value lies beyond its bounds."""
     watch(gauges, 1, states=20)
     for seed in range(4):
         with loaded(model_of(seed)) as model:
@@ -197,7 +197,7 @@ def test_no_value_in_a_model_lies_beyond_its_bounds(gauges: System) -> None:
 
 
 def test_a_value_beyond_its_bounds_is_seen(gauges: System, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With bounds that are too narrow the test above fails."""
+    """The test above fails if the bounds are too narrow."""
     true = Emitter.if_else
 
     def narrow(self: Emitter, node: object) -> Term:
@@ -211,7 +211,7 @@ def test_a_value_beyond_its_bounds_is_seen(gauges: System, monkeypatch: pytest.M
 
 @pytest.mark.parametrize(("lo", "hi", "least_one", "most"), [(2, 5, 0, 5), (-5, -2, -5, 0), (-1, 3, -1, 3)])
 def test_what_is_left_out_of_a_sum_adds_nothing(lo: int, hi: int, least_one: int, most: int, gauges: System) -> None:
-    """An element that a condition may leave out adds 0, so that 0 lies within the bounds of what it adds."""
+    """An element that a condition may leave out adds 0, so 0 lies within the bounds of its summand."""
     writer = Emitter(Interpreter(gauges, gauges.scopes["tiny"]).layout, "a test", ReturnOutcome([]))
     found = writer.counted(Term("left", 0, 1), Term("value", lo, hi))
     assert (found.lo, found.hi) == (least_one, most)

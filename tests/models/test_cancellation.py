@@ -1,4 +1,4 @@
-"""Cancellation: a cancel at each point of a move, what it is answered, and what the tempting designs lose."""
+"""Cancellation: a cancel at each point of a move, its answer, and the losses of some tempting designs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def closed(state: Cancellation) -> Cancellation:
 
 
 def test_before_the_close_begins() -> None:
-    """CA-45. The origin sees neither the move nor its end, and leads again under its old stream epoch."""
+    """CA-45. If the origin sees neither the move nor the cancel, it leads again under its old stream epoch."""
     state = moved().take("cancel", direct=True)
     assert (state.replica, state.leader, state.leader_epoch, state.epoch[S]) == (ORIGIN, ORIGIN, Epoch(3), Epoch(1))
     assert state.refusal("observe", n=ORIGIN) == ("RA-13", None)
@@ -48,7 +48,7 @@ def test_before_the_close_begins() -> None:
 
 
 def test_during_the_upload() -> None:
-    """CA-46. The close that has begun goes on to its end; then the origin opens again above what it has uploaded."""
+    """CA-46. A close that has begun runs to its end. Then the origin opens again above its uploaded data."""
     state = frozen(moved()).take("cancel", direct=True).take("observe", n=ORIGIN)
     assert state.holds("cancelled_in_upload")
     assert state.refusal("run_next", n=ORIGIN) == ("RA-11", None)
@@ -60,7 +60,7 @@ def test_during_the_upload() -> None:
 
 
 def test_between_two_closes() -> None:
-    """CA-44. Half closed, the origin may not lead with the record of the cancel; an election makes it lead."""
+    """CA-44. Between two closes the record of the cancel does not let the origin lead. Only an election does."""
     state = committed(frozen(moved(scope="two_streams"))).take("send_close", n=ORIGIN, s=S)
     state = state.take("close", n=ORIGIN, s=S)
     assert (state.opened[S], state.opened[META]) == (False, True)
@@ -71,7 +71,7 @@ def test_between_two_closes() -> None:
 
 
 def test_after_the_close() -> None:
-    """CA-47. The origin opens under the epoch of the cancel, and the close of the old one, repeated, is refused."""
+    """CA-47. The origin opens under the epoch of the cancel. A repeated close with the old epoch is refused."""
     state = closed(moved()).take("cancel", direct=True).take("observe", n=ORIGIN).take("run_next", n=ORIGIN)
     state = state.take("open", n=ORIGIN, s=S)
     assert state.holds("cancelled_after_close")
@@ -80,7 +80,7 @@ def test_after_the_close() -> None:
 
 
 def test_after_the_election() -> None:
-    """CA-42. What was elected is not taken back, whether the target has opened or not."""
+    """CA-42. A cancel does not undo an election, whether the target has opened or not."""
     state = closed(moved()).take("ask_election", n=ORIGIN)
     assert state.refusal("cancel", direct=False) == TOO_LATE
     state = state.take("observe", n=TARGET).take("run_next", n=TARGET).take("open", n=TARGET, s=S)
@@ -88,7 +88,7 @@ def test_after_the_election() -> None:
 
 
 def test_with_a_dead_origin() -> None:
-    """CA-43, CA-05. The partition does not leave an active target for a dead origin; where both are dead it may."""
+    """CA-43, CA-05. A cancel is refused if only the origin is dead. If origin and target are dead it is allowed."""
     state = moved().take("crash", n=ORIGIN, x=ORIGIN)
     assert state.refusal("cancel", direct=False) == ("CA-43", R.INVALID_REPLICA_ASSIGNMENT)
     state = state.take("isolate", n=TARGET, x=TARGET)
@@ -99,14 +99,14 @@ def test_with_a_dead_origin() -> None:
 
 
 def test_with_a_dead_target() -> None:
-    """CA-54. The partition of a fenced target goes to another broker: failed over, and not to be cancelled any more."""
+    """CA-54. The partition of a fenced target fails over to another broker, and then cannot be cancelled any more."""
     state = moved(scope="default").take("isolate", n=TARGET, x=OTHER)
     assert (state.replica, state.leader) == (OTHER, None)
     assert state.refusal("cancel", direct=False) == TOO_LATE
 
 
 def test_an_origin_that_dies_after_the_cancel() -> None:
-    """CA-54. So does that of an origin; what it had acked is recovered, and the target opens above it."""
+    """CA-54. If the origin dies after the cancel, its acked records are recovered, and the target opens above them."""
     state = frozen(moved()).take("cancel", direct=True).take("crash", n=ORIGIN, x=TARGET).take("fail_over", n=ORIGIN)
     state = state.take("recover", n=ORIGIN, s=S).take("request_election", t=TARGET)
     state = frozen(state, TARGET).take("open", n=TARGET, s=S)
@@ -114,20 +114,20 @@ def test_an_origin_that_dies_after_the_cancel() -> None:
 
 
 def test_twice() -> None:
-    """CA-52. The second of two cancels finds nothing to take back."""
+    """CA-52. The second of two cancels finds no move to cancel."""
     nothing = ("CA-20", CancelAnswer.NO_REASSIGNMENT_IN_PROGRESS)
     assert moved().take("cancel", direct=True).refusal("cancel", direct=True) == nothing
     assert moved().take("cancel", direct=False).refusal("cancel", direct=True) == nothing
 
 
 def test_a_repeated_cancel_takes_back_the_next_move() -> None:
-    """CA-20. A request names no move, as an ElectLeaders names none: one that is late takes back what it finds."""
+    """CA-20. A cancel names no move, just as an ElectLeaders names none: a late one cancels the next move."""
     state = moved().take("cancel", direct=True).take("reassign", t=TARGET).take("cancel", direct=True)
     assert (state.replica, state.leader, state.leader_epoch) == (ORIGIN, ORIGIN, Epoch(5))
 
 
 def test_crossing_the_timer() -> None:
-    """CA-48, CA-51. A timer after the cancel elects the origin; after a timer there is nothing to cancel."""
+    """CA-48, CA-51. A timer after the cancel elects the origin. After a timer there is no move to cancel."""
     assert moved().take("timer_fires", earlier=False).refusal("cancel", direct=False) == TOO_LATE
     state = moved().take("cancel", direct=False).take("timer_fires", earlier=False)
     assert (state.leader, state.leader_epoch) == (ORIGIN, Epoch(4))
@@ -135,7 +135,9 @@ def test_crossing_the_timer() -> None:
 
 
 def test_crossing_a_second_move() -> None:
-    """CA-53. A cancel of two moves leads back to where the first began; back there already, there is none to cancel."""
+    """CA-53. A cancel of two moves leads back to the origin of the first. If the second already led there, none is
+    left.
+    """
     state = moved(scope="default").take("reassign", t=OTHER)
     assert state.take("cancel", direct=True).leader == ORIGIN
     back = moved(scope="default").take("reassign", t=ORIGIN)
@@ -143,13 +145,13 @@ def test_crossing_a_second_move() -> None:
 
 
 def test_under_controller_failover() -> None:
-    """CA-41. Another controller knows the marker: it is part of the record."""
+    """CA-41. The next controller knows the marker, since the marker is part of the record."""
     state = moved().take("change_controller").take("cancel", direct=False).take("change_controller")
     assert (state.replica, state.leader, state.timer) == (ORIGIN, None, True)
 
 
 def test_with_a_target_that_has_opened() -> None:
-    """CA-42, CA-48. In G1 a cancel may find the streams OPENED by the target: the origin waits until it has closed."""
+    """CA-42, CA-48. In G1 a cancel may find streams that the target has OPENED: the origin waits for the closes."""
     state = closed(moved("G1"))
     state = frozen(state, TARGET).take("open", n=TARGET, s=S).take("cancel", direct=False)
     state = frozen(state, ORIGIN)
@@ -171,7 +173,7 @@ def test_with_a_target_that_has_opened() -> None:
     ],
 )
 def test_tempting_designs(variant: str, name: str | None, steps: int) -> None:
-    """CA-40, CA-46, CA-47. An epoch that is given back, or a close that is broken off, loses what was acked."""
+    """CA-40, CA-46, CA-47. Reusing the old epoch, or aborting a close, loses acked records."""
     system = compile_model(Cancellation, variants=(variant,))
     result = search(system, system.scope("tiny"), properties=None if name is None else (name,))
     assert [run.length for run in result.findings] == [steps]
@@ -180,7 +182,7 @@ def test_tempting_designs(variant: str, name: str | None, steps: int) -> None:
 
 @pytest.mark.slow
 def test_a_cancel_that_is_late_is_safe() -> None:
-    """CA-42, RG-25. Without the marker's epoch a cancel comes after the election too: a third move, and no loss."""
+    """CA-42, RG-25. Without the marker's epoch a cancel is also accepted after the election: a third move, no loss."""
     system = remove_rules(compile_model(Cancellation), ("CA-41",))
     names = ("one_lease", "no_acked_loss", "acked_once", "committed_once", "clean_is_true", "taken_over_has_no_effect")
     assert search(system, system.scope("tiny"), properties=names).verdict == "exhausted"

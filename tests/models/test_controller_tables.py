@@ -1,4 +1,4 @@
-"""The controller's tables: what the model adds to its parts, and random requests beside the controller of `impl`."""
+"""The controller's tables: rules that the model adds to its parts, and random requests to model and ``impl``."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def sealed() -> ControllerTables:
 
 
 def test_an_id_is_given_out_once() -> None:
-    """ID-01: also after the stream is deleted. A delete of a stream that never was gives out no id (ST-50)."""
+    """ID-01: an id is given out once, even if its stream is deleted. Deleting an unknown stream uses no id (ST-50)."""
     state = ControllerTables.at(WIDE).start().take("delete", s=S).take("create", s=S).take("delete", s=S)
     assert state.refusal("create", s=S) == ("ID-01", None)
     assert state.take("create", s=T).exists[T]
 
 
 def test_an_unregistered_node_asks_in_vain() -> None:
-    """CK-01: nothing but a delete and a create is open to it."""
+    """CK-01: an unregistered node may only delete and create streams."""
     state = ControllerTables.at(WIDE).start().take("create", s=S)
     unknown = ("CK-01.unknown", E.NODE_EPOCH_NOT_EXIST)
     assert state.refusal("open", s=S, e=Epoch(1), n=FIRST) == unknown
@@ -78,7 +78,9 @@ def test_the_flag_bars_an_open_and_a_trim() -> None:
 
 
 def test_an_entry_bars_its_node_until_it_has_drained() -> None:
-    """ST-15, ST-22, ST-24: another node opens at the end; this one does, with the same epoch, after its last commit."""
+    """ST-15, ST-22, ST-24: another node opens at the end; the same node opens, with the same epoch, after its last
+    commit.
+    """
     state = sealed()
     assert state.refusal("open", s=S, e=Epoch(1), n=FIRST) == ("ST-22", E.STREAM_NOT_CLOSED)
     assert state.refusal("open", s=S, e=Epoch(2), n=FIRST) == ("ST-15", E.STREAM_NOT_CLOSED)
@@ -88,7 +90,7 @@ def test_an_entry_bars_its_node_until_it_has_drained() -> None:
 
 
 def test_an_entry_of_a_deleted_stream_goes_with_a_commit() -> None:
-    """ST-52, CS-20, CS-30: a commit that holds data of the deleted stream is accepted, and does that."""
+    """ST-52, CS-20, CS-30: a commit with data of a deleted stream is accepted, and removes the stream's entry."""
     state = sealed().take("delete", s=S)
     assert state.entry_to[FIRST, S] == Offset(3)
     state = state.take("commit", s=S, b=Offset(3), n=FIRST)
@@ -96,7 +98,7 @@ def test_an_entry_of_a_deleted_stream_goes_with_a_commit() -> None:
 
 
 def test_a_commit_that_a_trim_has_overtaken_removes_the_entry() -> None:
-    """CS-21, CS-30: the entry is inactive, since all of it is trimmed; the stream stays as it is."""
+    """CS-21, CS-30: the entry is inactive, since a trim covers all of it; the commit leaves the stream unchanged."""
     state = sealed().take("open", s=S, e=Epoch(2), n=SECOND).take("commit", s=S, b=Offset(5), n=SECOND)
     state = state.take("trim", s=S, e=Epoch(2), n=SECOND, q=Offset(4), cut=True)
     assert state.entry_to[FIRST, S] == Offset(3)
@@ -105,7 +107,9 @@ def test_a_commit_that_a_trim_has_overtaken_removes_the_entry() -> None:
 
 
 def test_a_range_ends_above_its_beginning() -> None:
-    """AM-06: the controller accepts such a range, and the start of the entry moves back; the model refuses it."""
+    """AM-06: the controller accepts a range that does not end above its start, and moves the entry back; the model
+    refuses it.
+    """
     state = opened().take("commit", s=S, b=Offset(2), n=FIRST)
     assert state.refusal("commit", s=S, b=Offset(1), n=FIRST) == ("AM-06", None)
     state = state.take("fast_close", s=S, e=Epoch(1), n=FIRST, end=Offset(4))
@@ -118,7 +122,9 @@ def test_a_range_ends_above_its_beginning() -> None:
 
 
 def test_a_stream_object_ends_within_its_stream() -> None:
-    """AM-07: the controller accepts any, and lifts the end; the model refuses it. A deleted stream is no matter."""
+    """AM-07: the controller accepts any end, and raises the stream's end; the model does not. Deleted streams do not
+    matter.
+    """
     state = opened().take("commit", s=S, b=Offset(2), n=FIRST)
     assert state.refusal("add_object", s=S, b=Offset(2)) is None
     assert state.refusal("add_object", s=S, b=Offset(3)) == ("AM-07", None)
@@ -138,7 +144,7 @@ def test_a_trim_says_whether_it_cuts_the_current_range() -> None:
 
 
 class Beside:
-    """The model and the controller of `impl`, with the same requests. The node epoch of a request is the stored one."""
+    """The model and the controller of ``impl``, with the same requests. A request carries the stored node epoch."""
 
     def __init__(self) -> None:
         self.state = ControllerTables.at(WIDE).start()
@@ -147,7 +153,7 @@ class Beside:
         """The outcomes so far: the names of errors, NONE among them."""
 
     def take(self, action: str, ask: Callable[..., OperationResult], asked: tuple[Any, ...], **args: Any) -> None:
-        """Send one request to both; their answers and tables have to be equal."""
+        """Send one request to both; their answers and tables must be equal."""
         refused = self.state.refusal(action, **args)
         outcome = self.tables.run(ask, *asked)
         expected = "NONE" if refused is None else refused[1].name if refused[1] else refused[0]
@@ -164,7 +170,7 @@ class Beside:
             assert model == (stored.epoch, stored.failover)
 
     def check_sealed(self, stream: int) -> None:
-        """The end of the range before the current one. After a trim, the model forgets an empty one earlier."""
+        """Check the end of the range before the current one. After a trim, the model forgets an empty range earlier."""
         image, sealed = self.tables.image, self.state.sealed_end[Stream.element(stream)]
         ranges = image.ranges.get(stream, {})
         before = ranges.get(image.streams[stream].range_index - 1) if stream in image.streams else None
@@ -179,7 +185,7 @@ class Beside:
         return int(self.state.node_epoch[Node.element(node)])
 
     def row(self, stream: int) -> dict[str, Any]:
-        """What the model has of a stream."""
+        """The model's row of a stream."""
         state, s = self.state, Stream.element(stream)
         row: dict[str, Any] = {
             str(node): (int(state.entry_from[n, s]), int(state.entry_to[n, s]))
@@ -195,7 +201,7 @@ class Beside:
         return row
 
     def stored(self, stream: int) -> dict[str, Any]:
-        """What the controller has of it."""
+        """The controller's row of a stream."""
         image = self.tables.image
         entries = {node: image.entries.get(node, {}).get(stream) for node in range(2)}
         row: dict[str, Any] = {str(node): (entry.start, entry.to) for node, entry in entries.items() if entry}
@@ -236,16 +242,17 @@ class Beside:
             self.commit(stream, node, q)
 
     def create(self) -> None:
-        """Create the next stream by a node that may, if there is one."""
+        """Create the next stream, if there is one, by a node that may create it."""
         last = self.tables.image.ids["stream"]
         able = [node for node, n in enumerate((FIRST, SECOND)) if self.epoch(node) and not self.state.failover_mode[n]]
         if last < 1 and able:
             self.take("create", create_stream, (able[0], self.epoch(able[0])), s=Stream.element(last + 1))
 
     def commit(self, stream: int, node: int, b: int) -> None:
-        """Commit up to b, from where the tables ask, in an object of its own; then remove the other inactive entries.
+        """Commit up to b, starting where the tables demand, in an object of its own; then remove the other inactive
+        entries.
 
-        It is sent as a failover worker would: the flag does not bar it (CS-01).
+        The commit is sent as a failover worker sends it, so the node's flag does not refuse it (CS-01).
         """
         s, n = Stream.element(stream), Node.element(node)
         a = int(self.state.begins(n, s)) if self.state.exists[s] else 0
@@ -263,7 +270,7 @@ class Beside:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_the_controller_answers_as_the_model(seed: int) -> None:
-    """Equal errors, equal tables, after each of a few thousand requests; all errors of the tables are met."""
+    """Errors and tables are equal after each of thousands of requests, which meet every error of the tables."""
     draw = random.Random(seed)
     seen: set[str] = set()
     for _ in range(25):

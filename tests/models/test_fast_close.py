@@ -1,4 +1,4 @@
-"""Fast close: its counts, its variants step by step, and takeovers that cross."""
+"""Fast close: its counts, its variants step by step, and takeovers that overlap."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ RESTARTED = Scope(
     {Node: 1, Proc: 3, Stream: 1, NodeEpoch: 2, Epoch: 2, Offset: 2},
     given={"node_of": (0, 0, 0), "incarnation": (1, 2, 2), "failover": (False, False, True)},
 )
-"""A node, its next incarnation, and the worker of that: no scope of the model has them together."""
+"""A node, its next incarnation, and that incarnation's worker: no scope of the model has all three."""
 
 
 def written(state: FastClose, p: Proc, *, ends: tuple[int, ...]) -> FastClose:
@@ -78,7 +78,7 @@ def test_a_stream_moves_before_anything_is_uploaded() -> None:
 
 
 def test_the_controller_refuses_who_has_an_entry() -> None:
-    """ST-15. A broker that does not wait for its own upload is refused."""
+    """ST-15. The controller refuses an open of a broker that does not wait for its own upload."""
     state = FastClose.at(CROSSED, removed=("CL-01",)).start().take("open", p=OWNER, s=S)
     state = closed(written(state, OWNER, ends=(1,)), OWNER)
     assert state.refusal("open", p=OWNER, s=S) == ("ST-15", E.STREAM_NOT_CLOSED)
@@ -86,7 +86,7 @@ def test_the_controller_refuses_who_has_an_entry() -> None:
 
 @pytest.mark.parametrize("first", [WORKER, OTHER_WORKER])
 def test_takeovers_cross(first: Proc) -> None:
-    """Two nodes crash, one with the stream and one with an entry; whoever recovers first, both are done."""
+    """Two nodes crash, one with the stream and one with an entry. In either order of recovery, both recoveries end."""
     state = taken_over(taken_over(moved(), WORKER), OTHER_WORKER)
     uploads = {WORKER: upload(WORKER, 0, 2), OTHER_WORKER: upload(OTHER_WORKER, 2, 3)}
     for p in (first, WORKER if first == OTHER_WORKER else OTHER_WORKER):
@@ -99,7 +99,7 @@ def test_takeovers_cross(first: Proc) -> None:
 
 
 def test_a_trim_ends_an_entry() -> None:
-    """ST-45, CS-30. Trim rewrites no entry; what is trimmed is nobody's to commit, and the next commit sweeps it."""
+    """ST-45, CS-30. A trim rewrites no entry. No commit has to cover trimmed data; the next one removes the entry."""
     state = moved().take("trim", p=OTHER, s=S, q=Offset(2))
     assert state.entry_to[FIRST, S] == Offset(2)
     assert not state.has_entry(FIRST, S)
@@ -108,14 +108,14 @@ def test_a_trim_ends_an_entry() -> None:
 
 
 def test_a_repeated_close_seals_nothing_again() -> None:
-    """ST-33. The entry that has drained does not come back."""
+    """ST-33. A repeated close does not restore an entry that has drained."""
     state = FastClose.at("tiny").start().take("open", p=OWNER, s=S)
     state = closed(written(state, OWNER, ends=(1,)), OWNER).take("commit", **upload(OWNER, 0, 1))
     assert state.take("close", p=OWNER, s=S).entry_to[FIRST, S] == Offset(0)
 
 
 def late_close(acked: int) -> FastClose:
-    """The owner has acked as much when it fails; its WAL has one record more, and its worker has committed both."""
+    """The owner fails after N acked records and one more in its WAL; its worker has committed all of them."""
     state = FastClose.at("tiny", variants=("late_close",)).start().take("open", p=OWNER, s=S)
     for end in range(1, acked + 2):
         state = state.take("append", p=OWNER, s=S, b=Offset(end)).take("put", p=OWNER, s=S)
@@ -126,7 +126,7 @@ def late_close(acked: int) -> FastClose:
 
 
 def test_a_late_close_is_told_from_the_workers() -> None:
-    """ST-34, ST-35. Its end is below what the worker has committed: open or CLOSED, it is refused."""
+    """ST-34, ST-35. The late close ends below the worker's commit. It is refused on an open and on a CLOSED stream."""
     state = late_close(acked=1)
     assert state.refusal("close", p=OWNER, s=S) == ("ST-35", E.OFFSET_NOT_MATCHED)
     state = state.take("end_recovery", p=WORKER, s=S)
@@ -134,19 +134,19 @@ def test_a_late_close_is_told_from_the_workers() -> None:
 
 
 def test_a_late_close_that_names_the_end_of_the_range_is_a_repeated_one() -> None:
-    """ST-33, ST-36. The worker's legacy close has left the range as it was recorded, empty; nothing changes."""
+    """ST-33, ST-36. The worker's legacy close has left the recorded range empty; the late close changes nothing."""
     state = late_close(acked=0).take("end_recovery", p=WORKER, s=S)
     assert state.take("close", p=OWNER, s=S).end_offset[S] == Offset(1)
 
 
 @pytest.fixture(scope="module")
 def fast_close() -> System:
-    """The model as it is."""
+    """The model without variants."""
     return compile_model(load_model(str(MODEL)))
 
 
 def resized(system: System, given: Any, **sizes: int) -> Any:
-    """The scope tiny with other sizes and constants."""
+    """Scope tiny with other sizes and constants."""
     tiny = system.scopes["tiny"]
     return attrs.evolve(tiny, sizes={**tiny.sizes, **sizes}, given=given)
 
@@ -160,14 +160,14 @@ VARIANTS = {
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_variant_is_violated(variant: str) -> None:
-    """AM-01, what half of its remedy leaves, and AM-11: the shortest run of each."""
+    """AM-01, a half of its remedy, and AM-11: the shortest run of each."""
     system = compile_model(load_model(str(MODEL)), variants=(variant,))
     (trace,) = search(system, system.scopes["tiny"], engine="interpreter").findings
     assert (trace.shown.name, trace.length) == VARIANTS[variant]
 
 
 def test_a_recovery_that_is_taken_over_loses_nothing(fast_close: System) -> None:
-    """FO-07. A next incarnation recovers, crashes, and its own worker recovers after it."""
+    """FO-07. The next incarnation recovers and crashes, and then its own worker recovers."""
     result = search(fast_close, resized(fast_close, RESTARTED.given, Node=1, NodeEpoch=2), engine="interpreter")
     assert (result.verdict, result.findings) == ("exhausted", ())
 
@@ -180,7 +180,7 @@ def test_takeovers_that_cross_lose_nothing(fast_close: System) -> None:
 
 
 def test_nobody_appends_before_the_answer_is_heard() -> None:
-    """With late answers the stream is OPENED, and its owner can neither append, trim nor close; then it can."""
+    """With late answers an owner of an OPENED stream can neither append, trim nor close before it hears the answer."""
     state = FastClose.at("tiny", variants=("late_answers",)).start().take("open", p=OWNER, s=S)
     assert state.opened[S]
     assert state.refusal("open", p=OWNER, s=S) == ("FO-08", None)
@@ -193,7 +193,7 @@ def test_nobody_appends_before_the_answer_is_heard() -> None:
 
 
 def test_an_answer_that_comes_after_a_takeover_serves_nobody() -> None:
-    """The worker has closed the stream; its owner hears that it is open, and can neither ack nor commit."""
+    """The worker has closed the stream. An owner that hears then that it is open can neither ack nor commit."""
     state = FastClose.at("tiny", variants=("late_answers",)).start().take("open", p=OWNER, s=S)
     state = taken_over(state, WORKER).take("reset_wal", p=WORKER).take("end_recovery", p=WORKER, s=S)
     state = state.take("hear", p=OWNER, s=S).take("append", p=OWNER, s=S, b=Offset(1))
@@ -203,6 +203,6 @@ def test_an_answer_that_comes_after_a_takeover_serves_nobody() -> None:
 
 
 def test_a_process_that_has_halted_hears_nothing() -> None:
-    """Its storage fails while the answer is under way, and no handle comes to life after that."""
+    """A process whose storage fails while the answer is under way gets no handle from it."""
     state = FastClose.at("tiny", variants=("late_answers",)).start().take("open", p=OWNER, s=S).take("fail", p=OWNER)
     assert state.refusal("hear", p=OWNER, s=S) == ("CL-01.answer", None)

@@ -38,6 +38,6 @@ def test_fast_close_is_proved(fast_close: System) -> None:
 
 @pytest.mark.slow
 def test_late_answers_are_proved(fast_close: System) -> None:
-    """So is the variant, with the same lemmas."""
+    """The variant with late answers is proved with the same lemmas."""
     result = prove(compile_model(fast_close.python, variants=["late_answers"]), cores=2)
     assert (result.verdict, result.exit_code) == ("proved", 0)

@@ -1,4 +1,4 @@
-"""The page of guards: it has every guard of the protocols, and says what mutation finds now."""
+"""The page of guards: it has every guard of the protocols, with the current results of mutation."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def system_of(model: str) -> System:
 
 
 def test_the_page_is_what_is_generated() -> None:
-    """The rows and the stored results make the page as it is."""
+    """The generated page, from the rows and the stored results, equals the stored page."""
     link = partial(link_ids, book=read_book(MODELS), folder=PAGES)
     page = guards_page(read_guards(MODELS / GUARDS), STORED, link)
 
@@ -51,7 +51,7 @@ def test_the_page_is_what_is_generated() -> None:
 
 @pytest.mark.parametrize("model", STORED)
 def test_results_are_of_the_models_as_they_are(model: str) -> None:
-    """A model that was changed since its mutants were tried has to be tried again."""
+    """Stored results carry the model's current fingerprint, so a changed model has to be tried again."""
     system = system_of(model)
     scopes = [system.scopes[name] for name in STORED[model]["scopes"]]
 
@@ -60,10 +60,10 @@ def test_results_are_of_the_models_as_they_are(model: str) -> None:
 
 @pytest.mark.parametrize("model", STORED)
 def test_reasons_are_those_of_the_models(model: str) -> None:
-    """A reason that a model has mended is mended where it is stored, too: no fingerprint notices it."""
+    """Stored reasons equal the models' reasons, since a fingerprint does not cover a reason."""
     declared = system_of(model).outcomes
     for row in STORED[model]["mutants"]:
-        # Where an action's own place has no reason, the rule's counts.
+        # The reason of the rule counts if its place in the action has none.
         name = next((name for name in (row["mutant"], row["mutant"].partition("@")[0]) if name in declared), None)
         if "reason" in row:
             assert name is not None
@@ -71,7 +71,7 @@ def test_reasons_are_those_of_the_models(model: str) -> None:
 
 
 def test_guards_are_of_models_that_are_there_or_to_come() -> None:
-    """A row's mutants are of models that have a file, and one of these is its home."""
+    """A row's mutants belong to models that exist, and one of them is the guard's home."""
     guards = [guard for table in read_guards(MODELS / GUARDS) for guard in table.guards]
     named = {name.partition(":")[0] for guard in guards for name in guard.mutants}
 
@@ -98,7 +98,7 @@ def test_rows_that_a_model_cites_are_its_rows() -> None:
 
 
 def test_no_guard_is_left_out() -> None:
-    """The guards of a table are numbered without a gap, and each stands on its protocol's page, with its text."""
+    """The guards of a table are numbered without a gap, and each is on its protocol's page, with its text."""
     book = read_book(MODELS)
     for table in read_guards(MODELS / GUARDS):
         family = table.guards[0].id.partition("-")[0]
@@ -113,7 +113,7 @@ def test_no_guard_is_left_out() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("model", STORED)
 def test_mutants_end_as_they_are_stored(model: str) -> None:
-    """Every sixth mutant tried anew ends as the page says, and as the model declares. (All take half an hour.)"""
+    """Every sixth mutant, tried anew, ends as the page and the model say. (All mutants take half an hour.)"""
     system = system_of(model)
     stored = STORED[model]["mutants"]
     only = tuple(row["mutant"] for row in stored[::6])

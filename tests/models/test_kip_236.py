@@ -1,4 +1,4 @@
-"""KIP-236: a rollback step by step, with a controller that crashes, and the rules that it skips entries by."""
+"""KIP-236: a rollback step by step, with controller crashes, and the rules by which a rollback skips entries."""
 
 from __future__ import annotations
 
@@ -44,27 +44,27 @@ def test_a_rollback_restores_the_list() -> None:
 
 @pytest.mark.parametrize("steps", [0, 1, 2, 3])
 def test_a_new_controller_begins_again(steps: int) -> None:
-    """CA-03. After a crash between any two steps the same four lead to the end."""
+    """CA-03. After a crash between any two steps of the rollback, the same four steps complete it."""
     state = rolled_back(pending(), steps).take("crash")
     assert state.entry
     assert restored(rolled_back(state, 4))
 
 
 def test_a_new_controller_does_not_know_what_was_removed_first() -> None:
-    """CA-03. Where the entry goes first, a crash leaves four replicas, and nobody who would take two away."""
+    """CA-03. If the entry is removed first, a crash leaves four replicas, and no controller removes the extra two."""
     state = rolled_back(pending("CA-03"), 1).take("crash")
     assert (state.entry, state.signal, state.refusal("roll_back", x=B)) == (False, False, ("CA-02", None))
     assert all(state.replica[each] for each in (A, B, C, D))
 
 
 def test_who_is_dropped_is_not_admitted_again() -> None:
-    """C2, C3. The leader has heard of a new epoch, under which a dropped follower does not fetch."""
+    """C2, C3. A dropped follower does not fetch under the leader's new epoch, so the leader does not admit it."""
     state = rolled_back(pending(), 2).take("fetch", n=C)
     assert state.refusal("expand", n=C, x=B) == ("RA-47.caught_up", None)
 
 
 def test_the_queue_waits_for_the_rollback() -> None:
-    """CA-07, CA-08. The queued list starts from the true originals, and the queue takes one list."""
+    """CA-07, CA-08. The queued list starts from the true originals, and the queue holds one list."""
     state = pending().take("reassign", a=D, b=A)
     assert state.refusal("reassign", a=C, b=C) == ("CA-07", None)
     assert state.refusal("begin", x=B) == ("CA-08", None)
@@ -73,7 +73,7 @@ def test_the_queue_waits_for_the_rollback() -> None:
 
 
 def test_entries_are_skipped() -> None:
-    """CA-04, CA-05. Neither without originals, nor to originals that are all dead while others live."""
+    """CA-04, CA-05. A rollback skips entries without originals, and entries with dead originals while others live."""
     assert pending().take("edit").refusal("roll_back", x=B) == ("CA-04", None)
     state = pending().take("fence", n=A, x=B).take("fence", n=B, x=C)
     assert state.refusal("roll_back", x=B) == ("CA-05", None)
@@ -81,7 +81,7 @@ def test_entries_are_skipped() -> None:
 
 @pytest.mark.parametrize(("elected", "removed"), [(B, []), (A, ["CA-02.leader"])])
 def test_a_rollback_elects_by_the_list_of_the_originals(elected: Broker, removed: list[str]) -> None:
-    """C1, SP-12. Of [1, 0] broker 1 follows the added leader, though by the ids after [2, 3] broker 0 is before it."""
+    """C1, SP-12. The originals are [1, 0], so broker 1 follows the added leader, though broker 0 comes first by id."""
     state = pending(*removed).take("prefer", x=C)
     assert state.before[A, B]
     assert state.take("roll_back", x=elected).holds("elects_in_order", old=state) == (elected == B)
@@ -106,7 +106,7 @@ RUNS = {
         "isr_is_not_empty",
     ),
 }
-"""Of rules that no scope of the model needs: a run without the rule, and the property that its last step breaks."""
+"""For each rule that no scope of the model needs: a run without the rule, and the property its last step breaks."""
 
 
 def step_of(text: str) -> tuple[str, dict[str, Broker]]:
@@ -120,7 +120,7 @@ def step_of(text: str) -> tuple[str, dict[str, Broker]]:
 
 @pytest.mark.parametrize("label", list(RUNS))
 def test_a_rule_that_no_scope_of_the_model_needs_is_needed_in_a_larger_one(label: str) -> None:
-    """A run breaks a property without the rule. With the rule, the rule refuses a step of this run."""
+    """The run breaks a property without the rule. With the rule, the rule refuses one of its steps."""
     text, broken = RUNS[label]
     (_, first), *steps = [step_of(each) for each in text.split()]
     old, state = None, Kip236.at(WIDE, removed=[label]).start(**first)

@@ -14,21 +14,21 @@ PINNED = [entry for entry in ENTRIES if entry.expected is not None]
 
 
 def name(entry: ManifestEntry) -> str:
-    """The entry as the command line takes it."""
+    """The check's name on the command line."""
     return f"{entry.configuration.model} {entry.configuration}"
 
 
 def test_nothing_is_left_out() -> None:
-    """Every scope and every variant of every model has an entry; `holdfast verify --update --slow` adds what lacks."""
+    """Every scope and variant of every model has an entry; `holdfast verify --update --slow` adds missing ones."""
     assert [name(entry) for entry in ENTRIES if entry.expected is None] == []
 
 
 STARVED = ["reassignment --scope tiny"]
-"""Where something is owed for ever by a model as it is: an open that is repeated after a close (EX-07 with ST-24)."""
+"""Liveness checks that fail without variants: an open is repeated after a close (EX-07 with ST-24)."""
 
 
 def test_the_protocols_hold() -> None:
-    """What is pinned of a model as it is, without variants and with all its rules, is that it holds."""
+    """Every pinned check of a model without variants and with all its rules holds, except those in ``STARVED``."""
     as_they_are = [entry for entry in PINNED if not entry.configuration.variants and not entry.configuration.without]
     fails = [entry for entry in as_they_are if entry.expected is not None and entry.expected.exit_code != 0]
     assert [name(entry) for entry in fails if entry.configuration.engine == "check"] == []
@@ -41,7 +41,7 @@ def test_the_file_is_in_its_standard_form() -> None:
 
 
 MANY = 30_000
-"""Checks of more states belong to the slow tests, also where `holdfast verify` makes them without --slow."""
+"""Checks with more states are slow tests, also if `holdfast verify` runs them without --slow."""
 
 
 def is_slow(entry: ManifestEntry) -> bool:

@@ -1,4 +1,4 @@
-"""Ownership with late answers: what an answer carries, and what it must not allow when it is heard."""
+"""Ownership with late answers: the contents of an answer, and what a process may do when it hears it."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def test_nobody_believes_before_the_answer_is_heard() -> None:
 
 
 def test_an_answer_has_what_was_true_at_the_open() -> None:
-    """The end that moves on before the answer is heard is not in it."""
+    """An answer carries the end at the time of the open, even if the end moves on before the process hears it."""
     state = asked(OWNER, 1).take("commit", p=OWNER, s=S, a=Offset(0), b=Offset(1)).take("hear", p=OWNER, s=S)
     assert (state.next_offset[OWNER, S], state.end_offset[S]) == (Offset(0), Offset(1))
 
 
 def test_a_second_answer_takes_the_place_of_the_first() -> None:
-    """A request that is repeated is answered anew, and the process may hear either answer."""
+    """A repeated request is answered again, and the process may hear either answer."""
     moved = asked(OWNER, 1).take("commit", p=OWNER, s=S, a=Offset(0), b=Offset(1))
     again = {"p": OWNER, "s": S, "e": Epoch(1)}
     assert moved.take("open", **again, heard=True).take("hear", p=OWNER, s=S).next_offset[OWNER, S] == Offset(1)
@@ -48,7 +48,7 @@ def test_a_second_answer_takes_the_place_of_the_first() -> None:
 
 
 def test_a_handle_that_is_believed_too_late_acks_nothing() -> None:
-    """The worker takes over and closes, another node opens, and then the first owner hears that it is the owner."""
+    """A worker closes, another node opens, and then the first owner hears its late answer: it can ack nothing."""
     state = asked(OWNER, 1).take("reserve", p=WORKER).take("register", p=WORKER)
     state = state.take("recover", p=WORKER, s=S).take("close", p=WORKER, s=S, e=Epoch(1))
     state = asked(OTHER, 2, state).take("hear", p=OTHER, s=S).take("hear", p=OWNER, s=S)
@@ -59,24 +59,24 @@ def test_a_handle_that_is_believed_too_late_acks_nothing() -> None:
 
 
 class Forgetful(Ownership):
-    """FO-08.first does not count the handle that a process awaits."""
+    """A model in which FO-08.first ignores the handle that a process awaits."""
 
     def awaits(self, p: Proc, s: Stream) -> bool:  # noqa: ARG002 - it takes the place of the model's helper
-        """No answer is awaited."""
+        """Always False: no process awaits an answer."""
         return False
 
 
 class Careless(Ownership):
-    """PT-01 does not count the epoch whose answer another process of the node awaits."""
+    """A model in which PT-01 ignores an epoch whose answer another process of the node awaits."""
 
     def awaits_epoch(self, p: Proc, s: Stream, e: Epoch) -> bool:  # noqa: ARG002 - as above
-        """No answer is awaited."""
+        """Always False: no process awaits an answer."""
         return False
 
 
 @pytest.mark.parametrize(("model", "steps"), [(Forgetful, 6), (Careless, 8)])
 def test_what_a_process_awaits_counts_as_what_it_has(model: type[Ownership], steps: int) -> None:
-    """Otherwise a close ends a lease whose owner has yet to hear of it, and what it acks then is lost."""
+    """If awaited handles did not count, a close could end a lease before its owner hears of it: later acks are lost."""
     system = compile_model(model, variants=LATE)
     [finding] = search(system, system.scopes["tiny"]).findings
     assert (finding.claim.name, finding.length) == ("no_acked_loss", steps)

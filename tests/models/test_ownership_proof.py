@@ -29,7 +29,7 @@ def test_ownership_is_proved(ownership: System) -> None:
 
 
 def test_late_answers_are_proved(ownership: System) -> None:
-    """So is the variant, with the same lemmas: what they say of a handle they say of one that is awaited."""
+    """The variant with late answers is proved with the same lemmas, which speak of awaited handles like of others."""
     late = compile_model(ownership.python, variants=["late_answers"])
     result = prove(late, cores=0)
     assert (result.verdict, result.exit_code, result.unneeded) == ("proved", 0, ())
@@ -45,6 +45,6 @@ def test_a_missing_rule_is_found_by_the_search(ownership: System) -> None:
 
 @pytest.mark.slow
 def test_ownership_is_proved_with_every_seed(ownership: System) -> None:
-    """The proof does not hang on a lucky seed."""
+    """The proof does not depend on the solver's seed."""
     result = prove(ownership, cores=2, seeds=3)
     assert (result.exit_code, result.unstable) == (0, ())

@@ -1,4 +1,4 @@
-"""The guards of progress: the table in docs/live.md, what is pinned of it, and how the runs that kill can be read."""
+"""The guards of progress: the table in docs/live.md, its pinned results, and the lassos that kill the mutants."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ NAMED = {
     *("re-elect timer", "unlimited 506 retry", "waiter abort", "disarm only on success", "re-arm after a failover"),
     *("EL-03, EL-04", "EL-06"),
 }
-"""What the table has to have: guards of streams.md and reassignment.md, and the timer as it is built."""
+"""The guards that the table must have: those of streams.md and reassignment.md, and the timer as built."""
 
 
 def entry(command: str) -> ManifestEntry:
-    """What is pinned of a command."""
+    """The pinned result of a command."""
     return PINNED[command]
 
 
 def test_every_guard_of_progress_is_in_the_table() -> None:
-    """By its id, or in its words."""
+    """Every guard is in the table, by its id or its words."""
     assert {name for name in NAMED if any(name in guard for guard, _, _, _ in ROWS)} == NAMED
 
 
 @pytest.mark.parametrize(("starves", "command", "steps"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS])
 def test_the_table_says_what_is_pinned(starves: str, command: str, steps: str) -> None:
-    """Each command ends with 13, by that property, after so many steps; `holdfast verify` takes it again."""
+    """Each command ends with 13, by that property, after N steps, and `holdfast verify` repeats it."""
     expected = entry(command).expected
     assert expected is not None
     assert (expected.exit_code, expected.steps) == (13, int(steps))
@@ -46,7 +46,7 @@ def test_the_table_says_what_is_pinned(starves: str, command: str, steps: str) -
 
 
 def test_nothing_starves_with_all_rules() -> None:
-    """Where a guard is shown to matter, its model pays all that it owes, in the same scope."""
+    """With all its rules each model of the table meets its leads-to properties in the same scope."""
     for _, _, command, _ in ROWS:
         place = entry(command).configuration
         if place.scope == "live" or place.model == "stream_log":
@@ -58,7 +58,7 @@ def test_nothing_starves_with_all_rules() -> None:
 
 
 def test_the_finding_is_pinned() -> None:
-    """EX-07 with ST-24: where opens come late, a move need not end."""
+    """EX-07 with ST-24: if opens arrive late, a move may never end."""
     expected = entry("holdfast live reassignment --scope tiny").expected
     assert expected is not None
     assert (expected.exit_code, expected.property) == (13, "move_ends")

@@ -40,7 +40,7 @@ def opened(state: Reassignment, n: Node) -> Reassignment:
 
 
 def test_a_move_in_six_steps() -> None:
-    """Reassignment.md 3.1: two leader epochs, and the target continues where the source has ended."""
+    """Reassignment.md 3.1: a move uses two leader epochs, and the target continues at the source's end."""
     state = begun().take("reassign", t=TARGET)
     assert (state.leader, state.leader_epoch, state.epoch[S]) == (None, Epoch(2), Epoch(1))
     state = closed(state, SOURCE).take("ask_election", n=SOURCE)
@@ -58,7 +58,7 @@ def test_a_move_in_the_first_generation() -> None:
 
 
 def test_the_close_of_an_older_image_runs_before_the_open_of_a_newer_one() -> None:
-    """RA-11. The source is given the partition back while it closes: it opens when that has ended, not before."""
+    """RA-11. A source that gets the partition back while it closes finishes the close before it opens."""
     state = begun().take("reassign", t=TARGET).take("observe", n=SOURCE).take("run_next", n=SOURCE)
     state = state.take("isolate", n=TARGET, x=SOURCE).take("request_election", t=SOURCE).take("observe", n=SOURCE)
     assert state.refusal("run_next", n=SOURCE) == ("RA-11", None)
@@ -69,7 +69,7 @@ def test_the_close_of_an_older_image_runs_before_the_open_of_a_newer_one() -> No
 
 
 def test_images_coalesce() -> None:
-    """RA-13. A source that sees none of two moves in time has nothing to do, and serves on under its old epoch."""
+    """RA-13. A source that sees neither of two moves in time does nothing, and serves on under its old epoch."""
     state = begun().take("reassign", t=TARGET).take("isolate", n=TARGET, x=SOURCE).take("request_election", t=SOURCE)
     assert state.refusal("observe", n=SOURCE) == ("RA-13", None)
     assert (state.leader, state.leader_epoch) == (SOURCE, Epoch(4))
@@ -77,7 +77,7 @@ def test_images_coalesce() -> None:
 
 
 def test_a_snapshot_without_the_flag_lets_the_recovery_fail_for_ever() -> None:
-    """AM-02. The old process commits behind the barrier; what the worker has replayed does not fit any more."""
+    """AM-02. The old process commits behind the barrier, and the worker's replayed records no longer fit."""
     state = begun("snapshot_without_flag").take("isolate", n=SOURCE, x=TARGET).take("fail_over", n=SOURCE)
     commit = {"n": SOURCE, "s": S, "a": Offset(0), "b": Offset(1)}
     assert state.refusal("commit", **commit) == ("CK-01.flag", E.NODE_FENCED)
@@ -87,7 +87,7 @@ def test_a_snapshot_without_the_flag_lets_the_recovery_fail_for_ever() -> None:
 
 
 def test_a_repeated_open_takes_the_stream_for_nobody() -> None:
-    """ST-24, EX-07. The target waits for a stream that the source has opened again without knowing."""
+    """ST-24, EX-07. The target waits for ever for a stream that the source has unknowingly opened again."""
     state = closed(begun().take("reassign", t=TARGET), SOURCE).take("ask_election", n=SOURCE)
     state = state.take("late_open", n=SOURCE, s=S).take("observe", n=TARGET).take("run_next", n=TARGET)
     assert state.holds("reopened")
@@ -99,7 +99,7 @@ def test_a_repeated_open_takes_the_stream_for_nobody() -> None:
 
 
 def test_a_zombie_neither_commits_nor_acks() -> None:
-    """FO-06, FO-07. The source runs on while a worker takes over: its reservation and its flag stand in its way."""
+    """FO-06, FO-07. While a worker takes over, the reservation and the flag stop the old source."""
     state = begun().take("append", n=SOURCE, s=S).take("isolate", n=SOURCE, x=TARGET).take("fail_over", n=SOURCE)
     assert state.refusal("ack", n=SOURCE, s=S) == ("WL-05", None)
     state = state.take("recover", n=SOURCE, s=S).take("request_election", t=TARGET)
@@ -123,7 +123,7 @@ def test_a_zombie_neither_commits_nor_acks() -> None:
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else str(value),
 )
 def test_offsets_are_reused_without(without: tuple[str, ...], violated: bool) -> None:
-    """Reassignment.md 10.1: which guards, taken off, lead to offset reuse (SP-06), and which do not."""
+    """Reassignment.md 10.1: the guards whose removal leads to offset reuse (SP-06), and those where it does not."""
     system = remove_rules(compile_model(Reassignment), without)
     result = search(system, system.scope("tiny"), properties=("acked_once",))
     assert result.verdict == ("violated" if violated else "exhausted")

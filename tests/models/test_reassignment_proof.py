@@ -21,7 +21,7 @@ def reassignment() -> System:
 
 
 def test_no_stream_epoch_passes_the_leader_epoch(reassignment: System) -> None:
-    """SP-03. What a broker opens with came from the controller, and a stream that has it is the replica's."""
+    """SP-03. A broker opens with an epoch of the controller, and a stream with that epoch belongs to the replica."""
     result = prove(reassignment, properties=["SP-03"], cores=0, searched=False)
     assert (result.verdict, result.exit_code) == ("proved", 0)
     needs = {proof.claim.name: proof.needs for proof in result.properties}
@@ -30,7 +30,7 @@ def test_no_stream_epoch_passes_the_leader_epoch(reassignment: System) -> None:
 
 @pytest.mark.slow
 def test_reassignment_is_proved(reassignment: System) -> None:
-    """All is proved, with three seeds. Two lemmas are idle but where a rule is removed that the model calls spare."""
+    """Everything is proved, with three seeds. Two lemmas are idle, unless a rule that the model calls spare is gone."""
     result = prove(reassignment, cores=2, seeds=3)
     assert (result.verdict, result.exit_code) == ("proved", 0)
     assert (result.unneeded, result.unstable) == (("closes_differ_in_epochs", "closed_epoch_is_the_owners"), ())
@@ -39,7 +39,7 @@ def test_reassignment_is_proved(reassignment: System) -> None:
 
 @pytest.mark.slow
 def test_a_missing_lemma_shows_in_the_smallest_state(reassignment: System) -> None:
-    """One broker and one stream: it has a handle of an epoch that it has closed, and the close arrives."""
+    """One broker and one stream: the broker has a handle of an epoch that it has closed, and the close arrives."""
     lemma = "handle_above_own_close"
     left = attrs.evolve(reassignment, properties=tuple(each for each in reassignment.properties if each.name != lemma))
     result = prove(left, properties=["one_lease"], cores=0, searched=False, suggest=False)
@@ -52,13 +52,13 @@ def test_a_missing_lemma_shows_in_the_smallest_state(reassignment: System) -> No
 
 @pytest.mark.slow
 def test_a_rule_that_the_model_calls_spare_is_not_needed(reassignment: System) -> None:
-    """RA-19. Without the check of the owner a close still ends no lease but its sender's: SP-01 is proved."""
+    """RA-19. Without the owner check a close still ends only its sender's lease, so SP-01 is proved."""
     result = prove(remove_rules(reassignment, ["CK-02.node"]), properties=["SP-01"], cores=0, searched=False)
     assert (result.verdict, result.exit_code) == ("proved", 0)
 
 
 @pytest.mark.slow
 def test_a_missing_rule_is_not_proved(reassignment: System) -> None:
-    """RA-20 row 5. Where an open ends another's lease, SP-01 has no proof."""
+    """RA-20 row 5. If an open ends another broker's lease, SP-01 has no proof."""
     result = prove(remove_rules(reassignment, ["ST-14"]), properties=["SP-01"], cores=0, searched=False, suggest=False)
     assert (result.verdict, result.exit_code) == ("not_inductive", 20)

@@ -1,4 +1,4 @@
-"""A rule deleted by hand, in a copy of the model's text, against the same rule removed by its label."""
+"""A rule deleted by hand from a copy of the model's text behaves like the same rule removed by its label."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ CHOSEN = [
     ("reassignment", "RA-11"),
     ("reassignment", "ST-14"),
 ]
-"""Rules whose lack is noticed soon: guards, conditions and effects, in the models and in their parts."""
+"""Rules whose removal soon violates a property: guards, conditions and effects, in the models and in their parts."""
 
 QUICK, THOROUGH = Budget(states=5_000), Budget(states=10_000)
-"""How far the searches of both copies go; such a limit stops both at the same state."""
+"""The limit of states of both searches, which stops both at the same state."""
 
 
 def statement_end(lines: list[str], start: int) -> int:
-    """The line after the one that closes the last parenthesis opened from ``start`` on."""
+    """The index of the line after the statement that begins at ``start``, which may span several lines."""
     depth = 0
     for position in range(start, len(lines)):
         depth += lines[position].count("(") - lines[position].count(")")
@@ -70,7 +70,7 @@ def indent(line: str) -> int:
 
 
 def block_end(lines: list[str], start: int, depth: int) -> int:
-    """The line after the block that begins at ``start``, below a line that is indented by ``depth``."""
+    """The index of the line after the block that begins at ``start`` and is indented deeper than ``depth``."""
     end = start
     while end < len(lines) and (not lines[end].strip() or indent(lines[end]) > depth):
         end += 1
@@ -80,7 +80,7 @@ def block_end(lines: list[str], start: int, depth: int) -> int:
 
 
 def without_rule(text: str, label: str) -> str | None:
-    """The text without the line of a rule, or the block that it governs; None if the rule does not stand in it."""
+    """The text without the line or block of a rule, or None if the text does not have the rule."""
     lines = text.splitlines()
     for start, line in enumerate(lines):
         if not re.match(r"\s*(require|if rule|elif rule)\(", line):
@@ -106,7 +106,7 @@ def without_rule(text: str, label: str) -> str | None:
 
 
 def without_declarations(text: str) -> str:
-    """The text without what it declares of its mutants: a declaration of a rule that is gone would be refused."""
+    """The text without its declared outcomes of mutants: a declaration of a missing rule would be refused."""
     lines = text.splitlines()
     for start, line in enumerate(lines):
         if line.startswith("    mutants = outcomes("):
@@ -115,9 +115,10 @@ def without_declarations(text: str) -> str:
 
 
 def deleted(folder: Path, model: str, label: str) -> System:
-    """A copy of the model, its parts and what it extends in which the rule is deleted by hand.
+    """A copy of the model, its parts and its bases in which the rule is deleted by hand.
 
-    It may stand at several places, of which the model uses one: a helper that the model overrides, or never calls.
+    The rule may stand at several places, only one of which the model uses: the others are in helpers that the model
+    overrides or never calls.
     """
     package = f"copy_of_{model}_{re.sub('[^a-z0-9]', '_', label.lower())}"
     edited = 0
@@ -134,18 +135,18 @@ def deleted(folder: Path, model: str, label: str) -> System:
 
 @cache
 def parts_of(model: str) -> frozenset[str]:
-    """The parts that a model is made of, by the names of their files."""
+    """The parts that a model imports, by the names of their files."""
     return frozenset(base.__module__.rpartition(".")[2] for base in load_model(str(FOLDER / f"{model}.py")).__mro__)
 
 
 @cache
 def original(model: str) -> System:
-    """The model as it is."""
+    """The model without changes."""
     return compile_model(load_model(str(FOLDER / f"{model}.py")))
 
 
 def answer(system: System, budget: Budget) -> tuple[object, ...]:
-    """What a search of tiny says: the verdict, how many states, and a violation with the steps of its shortest run."""
+    """The answer of a search of tiny: the verdict, the number of states, and any violation with its shortest run."""
     result = search(system, system.scopes["tiny"], budget=budget, engine="interpreter")
     runs = [(run.shown.name, [(step.action, step.args) for step in run.steps]) for run in result.findings]
     return result.verdict, result.figures.distinct, result.figures.depth, runs
@@ -153,7 +154,7 @@ def answer(system: System, budget: Budget) -> tuple[object, ...]:
 
 @pytest.fixture(autouse=True)
 def forgotten() -> Iterator[None]:
-    """After a test no trace of the copies is left."""
+    """Forget the modules of the copies after a test."""
     path, modules = list(sys.path), set(sys.modules)
     yield
     sys.path[:] = path
@@ -165,14 +166,14 @@ def forgotten() -> Iterator[None]:
 
 @pytest.mark.parametrize(("model", "label"), CHOSEN)
 def test_a_deleted_rule_is_a_removed_rule(tmp_path: Path, model: str, label: str) -> None:
-    """The copy without the line answers what the model answers without the label, and that is a violation."""
+    """The copy without the line gives the same answer as the model without the label, and it is a violation."""
     found = answer(deleted(tmp_path, model, label), QUICK)
     assert found == answer(remove_rules(original(model), (label,)), QUICK)
     assert found[0] == "violated"
 
 
 def test_another_rule_is_another_answer(tmp_path: Path) -> None:
-    """The comparison tells two rules apart."""
+    """The answers for two different rules differ."""
     found = answer(deleted(tmp_path, "ownership", "ST-14"), QUICK)
     assert found != answer(remove_rules(original("ownership"), ("ST-21",)), QUICK)
 
@@ -180,7 +181,7 @@ def test_another_rule_is_another_answer(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("model", names_in(FOLDER))
 def test_every_deleted_rule_is_a_removed_rule(tmp_path: Path, model: str) -> None:
-    """The same of all rules of all models, of those too whose lack nothing notices this soon."""
+    """The same holds for all rules of all models, also those whose removal is noticed late."""
     system = original(model)
     different = [
         rule.label

@@ -20,7 +20,7 @@ WIDE = Scope({Broker: LAST})
 
 @attrs.define
 class Lists:
-    """A registration as lists: RA-41, RA-44, CA-21 and CA-27 in their own words."""
+    """A registration as plain lists: RA-41, RA-44, CA-21 and CA-27, written directly."""
 
     kraft: bool
     replicas: list[int]
@@ -30,7 +30,7 @@ class Lists:
     original: list[int] = attrs.field(factory=list)
 
     def start(self, target: list[int]) -> None:
-        """A start, perhaps over another one."""
+        """Start a reassignment, perhaps during another one."""
         present = self.replicas
         if not (self.adding or self.removing):
             self.original = present
@@ -45,19 +45,19 @@ class Lists:
         self.complete()
 
     def join(self, broker: int) -> None:
-        """One more is in sync."""
+        """Add one broker to the ISR."""
         self.isr.add(broker)
         self.complete()
 
     def complete(self) -> None:
-        """The end of a reassignment, if all that stay are in sync."""
+        """Complete a reassignment, if all remaining replicas are in sync."""
         stay = [broker for broker in self.replicas if broker not in self.removing]
         if (self.adding or self.removing) and self.isr >= set(stay):
             self.replicas, self.isr = stay, self.isr & set(stay)
             self.adding, self.removing = [], []
 
     def cancel(self) -> bool:
-        """A cancel; whether it is possible as far as lists tell."""
+        """Cancel a reassignment. Returns whether the lists allow it."""
         if not (self.adding or self.removing):
             return False
         left = [each for each in self.replicas if each not in self.adding] if self.kraft else self.original
@@ -71,7 +71,7 @@ class Lists:
 
 
 def test_the_lists_are_the_sheets() -> None:
-    """The examples of RA-49 and CA-23, where a list has three brokers."""
+    """The examples of RA-49 and CA-23, in which a list has three brokers."""
     one = Lists(True, [3, 2, 1], {1, 2, 3})
     one.start([0, 2, 1])
     assert one.cancel()
@@ -90,7 +90,7 @@ def test_the_lists_are_the_sheets() -> None:
 
 
 def shown(state: ReplicaReassignment) -> tuple[list[int], set[int], set[int], set[int]]:
-    """The lists of a state of the model."""
+    """The lists in a state of the model."""
     brokers = [Broker(number) for number in range(LAST + 1)]
     members = [each for each in brokers if state.replica[each]]
     replicas = sorted(members, key=lambda each: sum(state.before[other, each] for other in members))
@@ -103,7 +103,7 @@ def shown(state: ReplicaReassignment) -> tuple[list[int], set[int], set[int], se
 
 
 def taken(state: ReplicaReassignment, action: str, **args: Broker) -> ReplicaReassignment | None:
-    """The state after an action, whoever is elected by it; None if it is refused."""
+    """The state after an action, for any leader that it elects; None if the action is refused."""
     for x in range(LAST + 1):
         if state.refusal(action, x=Broker(x), **args) is None:
             return state.take(action, x=Broker(x), **args)
@@ -123,7 +123,7 @@ OPERATIONS = st.lists(
 @pytest.mark.parametrize("kraft", [True, False], ids=["kraft", "originals"])
 @given(first=LISTS, operations=OPERATIONS)
 def test_lists_are_as_in_python(kraft: bool, first: list[int], operations: list[tuple[str, object]]) -> None:
-    """Starts, ISR changes and cancels give the lists, order included, that plain lists give."""
+    """After starts, ISR changes and cancels the model's lists equal plain Python lists, order included."""
     lists = Lists(kraft, first, set(first))
     at = ReplicaReassignment.at(WIDE, variants=("kraft",) if kraft else ())
     state = at.start(a=Broker(first[0]), b=Broker(first[-1]), unclean=False)
@@ -162,7 +162,7 @@ def test_lists_are_as_in_python(kraft: bool, first: list[int], operations: list[
     ],
 )
 def test_kraft_breaks_what_originals_keep(broken: str, steps: int) -> None:
-    """CA-23, CA-25, RA-49: what KRaft as shipped breaks, and how soon."""
+    """CA-23, CA-25, RA-49: the properties that KRaft as shipped breaks, and the lengths of the runs."""
     system = compile_model(ReplicaReassignment, variants=("kraft",))
     result = search(system, system.scope("tiny"), properties=(broken,))
     assert [(found.shown.name, found.length) for found in result.findings] == [(broken, steps)]
@@ -173,7 +173,7 @@ def test_kraft_breaks_what_originals_keep(broken: str, steps: int) -> None:
     [("CA-26", "stays_writable"), ("CA-25", "in_sync_is_complete"), ("CA-22", "nothing_given_up")],
 )
 def test_originals_alone_are_not_enough(without: str, broken: str) -> None:
-    """CA-22, CA-25, CA-26: what a cancel may cost where the originals are stored and one rule is missing."""
+    """CA-22, CA-25, CA-26: with stored originals and one rule missing, a cancel still breaks a property."""
     system = remove_rules(compile_model(ReplicaReassignment), [without])
     result = search(system, system.scope("tiny"), properties=(broken,))
     assert result.verdict == "violated"

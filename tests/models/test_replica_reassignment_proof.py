@@ -1,4 +1,4 @@
-"""The proof of replica reassignment: every safety property, for any number of brokers and of starts that overlap."""
+"""The proof of replica reassignment: every safety property, for any number of brokers and overlapping starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Route epochs: the counterexamples of zone-routing.md step by step, and what each fault breaks first."""
+"""Route epochs: the counterexamples of zone-routing.md step by step, and the first property that each fault breaks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def linked(state: RouteEpoch) -> RouteEpoch:
 
 
 def fenced(state: RouteEpoch, *mains: Main) -> RouteEpoch:
-    """The state after a bump that fences the old epoch, of which these mains know."""
+    """The state after a bump that fences the old epoch, which these mains have heard of."""
     state = state.take("bump")
     for m in mains:
         state = state.take("learn", m=m, f=OLD)
@@ -57,7 +57,7 @@ def test_a_record_comes_full_circle() -> None:
 
 
 def test_a_late_request_is_refused_before_anything_is_read() -> None:
-    """F6. The record may be gone by then."""
+    """F6. A late request is refused before anything is read, since its record may be gone by then."""
     state = begun().take("send", r=R, p=P, m=FIRST, e=OLD)
     state = fenced(state, FIRST, SECOND).take("publish", m=FIRST, v=OLD).take("publish", m=SECOND, v=OLD)
     state = state.take("commit", c=OLD).take("apply", p=P)
@@ -67,7 +67,7 @@ def test_a_late_request_is_refused_before_anything_is_read() -> None:
 
 
 def test_a_main_that_is_behind_keeps_what_it_admits() -> None:
-    """F10. It admits what is fenced elsewhere, and cannot report it."""
+    """F10. A main that is behind keeps requests that are fenced elsewhere, and cannot report them."""
     state = begun().take("send", r=R, p=P, m=FIRST, e=OLD)
     state = fenced(state, SECOND).take("publish", m=SECOND, v=OLD).take("admit", r=R, m=FIRST)
     assert state.holds("behind")
@@ -76,7 +76,7 @@ def test_a_main_that_is_behind_keeps_what_it_admits() -> None:
 
 
 def test_a_dead_main_counts_until_its_streams_are_closed() -> None:
-    """F1, F2. Skipped on FENCED alone (M-11) it would lose its links."""
+    """F1, F2. A dead main counts until its streams are closed. If FENCED were enough (M-11), links would be lost."""
     state = fenced(linked(begun()), SECOND).take("publish", m=SECOND, v=OLD).take("crash", m=FIRST)
     assert state.refusal("commit", c=OLD) == ("M-10", None)
     state = state.take("recover", m=FIRST)
@@ -85,7 +85,7 @@ def test_a_dead_main_counts_until_its_streams_are_closed() -> None:
 
 
 def test_a_wal_may_hold_links_into_trimmed_data() -> None:
-    """I-2 for every main does not hold: uploaded, closed, crashed before the WAL is trimmed, skipped."""
+    """I-2 does not hold for every main: one uploads, closes, crashes before it trims the WAL, and is skipped."""
     state = linked(begun()).take("answer", r=R).take("upload", r=R, m=FIRST).take("close_streams", m=FIRST)
     state = fenced(state, SECOND).take("publish", m=SECOND, v=OLD).take("crash", m=FIRST)
     state = state.take("commit", c=OLD).take("apply", p=P)
@@ -103,7 +103,7 @@ def test_without_m_14_such_a_wal_is_never_recovered() -> None:
 
 
 def test_two_records_of_one_object_in_the_wrong_order() -> None:
-    """M-13. With the epoch of its start a record lies behind one of a newer epoch, which goes with it."""
+    """M-13. With the epoch of its start, a record lies behind one of a newer epoch, and is trimmed with it."""
     other = Request.element(1)
     state = begun(removed=("M-13",), scope="default").take("apply", p=P)
     state = state.take("send", r=R, p=P, m=FIRST, e=Epoch(2)).take("send", r=other, p=P, m=SECOND, e=OLD)
@@ -138,7 +138,7 @@ def system(*variants: str, without: tuple[str, ...] = ()) -> System:
     ],
 )
 def test_what_a_fault_breaks_first(variants: tuple[str, ...], without: tuple[str, ...], ids: str, length: int) -> None:
-    """Zone-routing.md 8: by property and length of the shortest run."""
+    """Zone-routing.md 8: the property that each fault breaks first, and the length of the shortest run."""
     faulty = system(*variants, without=without)
     run = search(faulty, faulty.scopes["tiny"], engine="interpreter").findings[0]
     assert (run.shown.ids, run.length) == ((ids,), length)
@@ -163,6 +163,6 @@ def test_faults_lose_what_links_point_at(variants: tuple[str, ...], without: tup
 @pytest.mark.slow
 @pytest.mark.parametrize(("ids", "verdict"), [("I-1", "exhausted"), ("I-2", "violated")])
 def test_a_report_before_the_wal_is_trimmed(ids: str, verdict: str) -> None:
-    """M-06. A raw replay meets trimmed channel data, a recovery does not."""
+    """M-06. A raw replay of the WAL meets trimmed channel data. A recovery does not."""
     faulty = system(without=("M-06",))
     assert search(faulty, faulty.scopes["tiny"], properties=(ids,), engine="interpreter").verdict == verdict

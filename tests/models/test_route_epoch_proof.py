@@ -38,7 +38,7 @@ def test_route_epoch_is_proved(route_epoch: System) -> None:
 
 @pytest.mark.slow
 def test_a_missing_lemma_shows_in_a_small_state(route_epoch: System) -> None:
-    """Nothing else says that a main without opening streams has no link: it comes back, and has lost it."""
+    """Without the lemma, a main without opening streams may have a link: it comes back, and has lost the link."""
     lemma = "not_uploaded_is_served"
     left = attrs.evolve(route_epoch, properties=tuple(each for each in route_epoch.properties if each.name != lemma))
     result = prove(left, properties=["comes_back_recovered"], cores=0, searched=False, suggest=False)

@@ -1,4 +1,4 @@
-"""The stream log: its variants step by step, and copies of it with a line changed by hand."""
+"""The stream log: its variants step by step, and copies of the model with a line changed by hand."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LONGER = Scope(
     {Node: 2, Proc: 3, Stream: 1, NodeEpoch: 1, Epoch: 2, Offset: 3},
     given={"node_of": (0, 0, 1), "incarnation": (1, 1, 1), "failover": (False, True, False)},
 )
-"""The scope tiny, with an offset more."""
+"""Scope tiny, with one more offset."""
 
 
 def written(state: StreamLog, p: Proc, *, ends: tuple[int, ...]) -> StreamLog:
@@ -39,12 +39,12 @@ def written(state: StreamLog, p: Proc, *, ends: tuple[int, ...]) -> StreamLog:
 
 
 def upload(p: Proc, a: int, b: int) -> dict[str, Any]:
-    """The arguments of a commit of [a, b), whose answer is heard."""
+    """The arguments of a commit of [a, b) whose answer is heard."""
     return {"p": p, "s": S, "a": Offset(a), "b": Offset(b), "heard": True}
 
 
 def close(p: Proc) -> dict[str, Any]:
-    """The arguments of a close, whose answer is heard."""
+    """The arguments of a close whose answer is heard."""
     return {"p": p, "s": S, "heard": True}
 
 
@@ -54,7 +54,7 @@ def split(*variants: str) -> StreamLog:
 
 
 def test_a_wal_knows_where_the_batch_of_an_offset_begins() -> None:
-    """All offsets of a batch hold the same, and a trim of the WAL leaves those above it as they are."""
+    """All offsets of a batch have the same value, and a trim of the WAL leaves the offsets above it unchanged."""
     state = split()
     node, offsets = state.node_of[OWNER], [Offset(o) for o in range(4)]
     assert [state.wal[node, S, o] for o in offsets] == [Offset(0), Offset(0), Offset(2), None]
@@ -64,7 +64,7 @@ def test_a_wal_knows_where_the_batch_of_an_offset_begins() -> None:
 
 
 def test_a_trim_inside_a_batch_loses_all_that_follows() -> None:
-    """AM-08. The batch that the trim splits is dropped, what follows is a gap, and both go with the WAL."""
+    """AM-08. The batch that the trim splits is dropped, the rest is a gap, and both go with the WAL."""
     state = split("split_trims").take("trim", p=OWNER, s=S, q=Offset(1)).take("reserve", p=WORKER)
     state = state.take("register", p=WORKER)
     assert state.confirm_offset[WORKER, S] == state.committed_to[WORKER, S] == Offset(1)
@@ -73,7 +73,7 @@ def test_a_trim_inside_a_batch_loses_all_that_follows() -> None:
 
 
 def test_a_trim_between_batches_loses_nothing() -> None:
-    """RC-02. Trimmed to where a batch begins, the stream is recovered from there; elsewhere AM-08 refuses."""
+    """RC-02. After a trim to the start of a batch recovery begins there. Other trims are refused (AM-08)."""
     state = split()
     assert state.refusal("trim", p=OWNER, s=S, q=Offset(1)) == ("AM-08", None)
     state = state.take("trim", p=OWNER, s=S, q=Offset(2)).take("reserve", p=WORKER).take("register", p=WORKER)
@@ -91,7 +91,7 @@ def overtaken(*variants: str) -> StreamLog:
 
 
 def test_a_late_close_blocks_the_worker() -> None:
-    """AM-11 as built: the worker's commit is refused, and refused still when another node has opened the stream."""
+    """AM-11 as built: the worker's commit is refused, also after another node has opened the stream."""
     state = overtaken("late_close")
     assert state.holds("recovery_is_accepted")
     state = state.take("close", **close(OWNER))
@@ -103,7 +103,7 @@ def test_a_late_close_blocks_the_worker() -> None:
 
 
 def test_trim_and_delete_free_a_blocked_worker() -> None:
-    """CS-20, CS-21. What is trimmed or deleted commits from any node, and then the recovery ends (RC-06)."""
+    """CS-20, CS-21. Trimmed or deleted data may be committed by any node, and then the recovery ends (RC-06)."""
     blocked = overtaken("late_close").take("close", **close(OWNER))
     trimmed = written(blocked.take("open", p=OTHER, s=S), OTHER, ends=(1,)).take("trim", p=OTHER, s=S, q=Offset(1))
     for freed in (trimmed, blocked.take("delete", s=S)):
@@ -112,7 +112,7 @@ def test_trim_and_delete_free_a_blocked_worker() -> None:
 
 
 def test_the_flag_bars_a_late_close() -> None:
-    """Without the variant the old process is refused, and the worker commits, closes and is done."""
+    """Without the variant the old process is refused, and the worker commits, closes and finishes."""
     state = overtaken()
     assert state.refusal("close", **close(OWNER)) == ("CK-01.flag", E.NODE_FENCED)
     state = state.take("commit", **upload(WORKER, 0, 1)).take("end_recovery", p=WORKER, s=S)
@@ -123,12 +123,12 @@ def test_the_flag_bars_a_late_close() -> None:
 
 @pytest.fixture(scope="module")
 def stream_log() -> System:
-    """The model as it is."""
+    """The model without changes."""
     return compile_model(load_model(str(MODEL)))
 
 
 def rewritten(folder: Path, old: str, new: str) -> System:
-    """A copy of the model in which one piece of text is another."""
+    """A copy of the model with one piece of text replaced."""
     text = MODEL.read_text(encoding="utf-8")
     assert text.count(old) == 1
     path = folder / "copied.py"
@@ -137,7 +137,7 @@ def rewritten(folder: Path, old: str, new: str) -> System:
 
 
 def finding(system: System) -> tuple[str, int]:
-    """The property that a search of tiny finds violated, and the length of the run."""
+    """The property that a search of tiny finds violated, and the length of its shortest run."""
     result: Result = search(system, system.scopes["tiny"], engine="interpreter")
     (trace,) = result.findings
     return trace.shown.name, len(trace.steps) - 1
@@ -155,7 +155,7 @@ LINES = {
 
 @pytest.mark.parametrize("label", LINES)
 def test_a_deleted_line_is_a_removed_rule(stream_log: System, tmp_path: Path, label: str) -> None:
-    """A copy without the line violates what the model does without the label, in as many steps."""
+    """A copy without the line violates the same property as the model without the label, in equally many steps."""
     assert finding(rewritten(tmp_path, LINES[label], "pass")) == finding(remove_rules(stream_log, (label,)))
 
 
@@ -186,7 +186,7 @@ FAULTS = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_found(tmp_path: Path, fault: str) -> None:
-    """A copy that does something else than the protocol violates a property that speaks of it."""
+    """A copy whose behaviour deviates from the protocol violates the property about it."""
     old, new, prop = FAULTS[fault]
     assert finding(rewritten(tmp_path, old, new))[0] == prop
 
@@ -195,11 +195,11 @@ RESTARTED = Scope(
     {Node: 1, Proc: 3, Stream: 1, NodeEpoch: 2, Epoch: 2, Offset: 2},
     given={"node_of": (0, 0, 0), "incarnation": (1, 2, 2), "failover": (False, False, True)},
 )
-"""A node, its next incarnation, and the worker of that: no scope of the model has them together."""
+"""A node, its next incarnation, and that incarnation's worker: no scope of the model has all three."""
 
 
 def test_a_worker_waits_for_its_incarnation_to_register(tmp_path: Path) -> None:
-    """FO-01, AM-19. A process that registers after its worker clears the flag, and both recover the same records."""
+    """FO-01, AM-19. If a process registers after its worker, it clears the flag, and both recover the same records."""
     _, second, worker = (Proc.element(number) for number in range(3))
     state = StreamLog.at(RESTARTED).start().take("reserve", p=second)
     assert state.refusal("reserve", p=worker) == ("FO-06.newer", None)

@@ -21,7 +21,7 @@ def stream_log() -> System:
 
 
 def proved(result: ProofResult) -> dict[str, tuple[str, ...]]:
-    """What is proved, with what its proof needs."""
+    """The proved properties, each with the lemmas that its proof needs."""
     return {proof.claim.name: proof.needs for proof in result.properties if proof.verdict == "proved"}
 
 
@@ -33,7 +33,7 @@ def without_lemma(system: System, name: str) -> System:
 
 
 def test_no_offset_is_committed_twice(stream_log: System) -> None:
-    """INV-06 needs little: what is committed begins at the end, and nothing above the end is covered."""
+    """INV-06 needs few lemmas: commits begin at the end, and nothing covers an offset above the end."""
     result = prove(stream_log, properties=["INV-06"], cores=0, searched=False, sane=False, suggest=False)
     assert (result.verdict, result.exit_code) == ("proved", 0)
     assert proved(result) == {"covered_once": ("covered_below_end",), "covered_below_end": ()}
@@ -44,7 +44,7 @@ def test_no_offset_is_committed_twice(stream_log: System) -> None:
     [("nothing_is_written_ahead", "written_once", "put"), ("opener_has_acked", "acked_once", "ack")],
 )
 def test_a_missing_lemma_shows_in_the_smallest_state(stream_log: System, lemma: str, shown: str, action: str) -> None:
-    """One process of one node, one stream: the counterexample to induction has nothing that it can do without."""
+    """One process of one node, one stream: the counterexample to induction has no superfluous part."""
     left = without_lemma(stream_log, lemma)
     result = prove(left, properties=[shown], cores=0, searched=False, sane=False, suggest=False)
     assert (result.verdict, result.exit_code) == ("not_inductive", 20)

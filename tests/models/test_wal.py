@@ -1,4 +1,4 @@
-"""The WAL: its listings against a reader of their own, its findings step by step, and the guards that INV-02 needs."""
+"""The WAL: its listings against a reader in plain Python, its findings step by step, and the guards of INV-02."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MIB = 64
 LISTER = 3
 SLOTS = 4
 WIDE = Scope({Incarnation: LISTER, Slot: SLOTS})
-"""Three incarnations may have sent objects, and a fourth one lists them."""
+"""Three incarnations may have sent objects. A fourth one lists them."""
 
 READERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "as it should be": ((), ()),
@@ -30,7 +30,7 @@ READERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "no skipping": ((), ("WL-07",)),
     "no overlap": ((), ("WL-08",)),
 }
-"""The readers compared, each with the variants and the removed rules that make the model one."""
+"""The readers to compare, each with the variants and removed rules that make the model equal to it."""
 
 
 @attrs.frozen
@@ -47,12 +47,12 @@ class Stored:
 
     @property
     def end(self) -> int:
-        """Where it ends: the next aligned offset."""
+        """Its end, which is the next aligned offset."""
         return self.start + MIB
 
 
 def overlapped(objects: list[Stored], reader: str) -> list[Stored]:
-    """What WL-08 removes, as the reader reads it."""
+    """The objects that this reader removes by WL-08."""
     if reader == "no overlap":
         return []
     removed = []
@@ -66,7 +66,7 @@ def overlapped(objects: list[Stored], reader: str) -> list[Stored]:
 
 
 def lost(stored: Iterable[Stored], reader: str) -> list[Stored]:
-    """What was acked and is not replayed: WL-03, WL-07 and WL-08 in their own words."""
+    """The acked objects that this reader does not replay: WL-03, WL-07 and WL-08, written directly."""
     objects = sorted(stored, key=lambda each: (each.epoch, each.start))
     p = objects[-1].trimmed_to if objects else -1
     gone = overlapped(objects, reader)
@@ -81,7 +81,7 @@ def lost(stored: Iterable[Stored], reader: str) -> list[Stored]:
 
 
 def list_objects(state: Wal, p: Incarnation, scope: Scope) -> Wal:
-    """The state after p has listed what there is, up to the last object of the newest epoch."""
+    """The state after p has listed all objects, up to the last object of the newest epoch."""
     with universe(scope.sizes):
         newest = max(((q, k) for q in Incarnation for k in Slot if state.stored[q, k]), default=None)
         end, t = (Slot(0), Slot(0)) if newest is None else (newest[1] + 1, state.trim[newest] or Slot(0))
@@ -102,7 +102,7 @@ def listing(objects: Iterable[Stored], reader: str) -> Wal:
 
 
 def misses(objects: Iterable[Stored], reader: str) -> bool:
-    """Whether the model says that this reader loses something."""
+    """Whether the model says that this reader loses an acked object."""
     return not listing(objects, reader).holds("listings_are_complete")
 
 
@@ -113,7 +113,7 @@ CONTENTS = st.tuples(st.integers(0, SLOTS), st.booleans())
 @pytest.mark.parametrize("reader", READERS)
 @given(contents=st.dictionaries(PLACES, CONTENTS, max_size=6))
 def test_a_listing_loses_what_a_reader_loses(reader: str, contents: Mapping[tuple[int, int], tuple[int, bool]]) -> None:
-    """The model's judgement of any objects is that of a reader which walks through the list."""
+    """The model finds a loss in a listing exactly where a reader that walks through the list finds one."""
     objects = [Stored(epoch, slot * MIB, trim * MIB - 1, acked) for (epoch, slot), (trim, acked) in contents.items()]
     assert misses(objects, reader) == bool(lost(objects, reader))
 
@@ -130,12 +130,12 @@ CUT_SHORT = {
     "no skipping": [Stored(0, 0, -1, False), Stored(0, 128, 127, True)],
     "no overlap": [Stored(0, 0, -1, False), Stored(1, 0, -1, True)],
 }
-"""Objects that each faulty reader loses an ack of; the first row is the example of AM-03, its trim being 127."""
+"""Objects of which each faulty reader loses an acked one. The first row is the example of AM-03, with trim 127."""
 
 
 @pytest.mark.parametrize("reader", CUT_SHORT)
 def test_a_faulty_reader_cuts_the_list_short(reader: str) -> None:
-    """AM-03, WL-07, WL-08. The faulty reader loses what was acked, and the right one replays it."""
+    """AM-03, WL-07, WL-08. The faulty reader loses an acked object that the correct reader replays."""
     objects = CUT_SHORT[reader]
     assert misses(objects, reader)
     assert lost(objects, reader)
@@ -143,7 +143,7 @@ def test_a_faulty_reader_cuts_the_list_short(reader: str) -> None:
 
 
 def test_the_newest_object_says_where_the_list_ends() -> None:
-    """WL-03. The lister goes on after the newest epoch's last object, not after the farthest one."""
+    """WL-03. The lister continues after the last object of the newest epoch, not after the highest end."""
     state = listing([Stored(0, 128, -1, False), Stored(1, 0, -1, True)], "as it should be")
     assert state.next_slot[Incarnation(LISTER)] == Slot(1)
 
@@ -162,7 +162,7 @@ def listed(state: Wal, p: Incarnation) -> Wal:
 
 
 def test_a_listing_names_the_end_and_trim_that_it_finds() -> None:
-    """WL-03. Of all ends and trims that an incarnation might believe, the list has one."""
+    """WL-03. Of all ends and trims that an incarnation might take, exactly one fits the list."""
     state = written(Wal.at("tiny").start(), OLD, k=0, t=0).take("put", p=OLD, t=Slot(1)).take("land", p=OLD, k=Slot(1))
     state = state.take("reserve", p=LAST)
     believed = [(end, t) for end in range(4) for t in range(4)]
@@ -181,7 +181,7 @@ def test_one_late_put_is_enough(variants: tuple[str, ...]) -> None:
 
 
 def test_what_is_acked_between_listing_and_replay() -> None:
-    """FO-06 as built: an older process reserves after the listing and acks; the newer one replays without that."""
+    """FO-06 as built: an older process reserves after the listing and acks; the newer one does not replay that."""
     before = Wal.at("tiny", variants=("verified_early",)).start()
     before = listed(listed(before, LAST), NEXT).take("replay", p=NEXT)
     before = written(before, NEXT, k=0, t=0)
@@ -190,13 +190,13 @@ def test_what_is_acked_between_listing_and_replay() -> None:
 
 
 def test_the_reservation_verified_again_refuses_that() -> None:
-    """FO-06.verify. Without the variant the newer process notices that the reservation is no longer its own."""
+    """FO-06.verify. Without the variant the newer process notices that it has lost the reservation."""
     state = listed(listed(Wal.at("tiny").start(), LAST), NEXT)
     assert state.refusal("replay", p=LAST) == ("FO-06.verify", None)
 
 
 @pytest.mark.parametrize("label", ["FO-06.reserve_first", "WL-05.verify", "WL-05.in_order", "WL-05.stored", "WL-08"])
 def test_acked_records_are_lost_without(label: str) -> None:
-    """INV-02. G-35, 36, 37 and 55 protect the records, besides what INV-01 and INV-16 say of the ack itself."""
+    """INV-02. G-35, 36, 37 and 55 protect the records themselves; INV-01 and INV-16 speak of the acks."""
     system = remove_rules(compile_model(Wal), (label,))
     assert search(system, system.scopes["tiny"], properties=("INV-02",), engine="interpreter").verdict == "violated"

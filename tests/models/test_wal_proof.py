@@ -33,7 +33,7 @@ def test_the_wal_is_proved(wal: System) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("label", ["WL-03.newer", "WL-06.newest"])
 def test_what_the_model_calls_spare_is_not_needed(wal: System, label: str) -> None:
-    """G-38, G-56. What no small scope needs is needed in none: INV-02 is proved without the rule."""
+    """G-38, G-56. No small scope needs the rule, and none does: INV-02 is proved without it."""
     result = prove(remove_rules(wal, [label]), properties=["INV-02"], cores=0, searched=False)
     assert (result.verdict, result.exit_code) == ("proved", 0)
 
@@ -41,14 +41,14 @@ def test_what_the_model_calls_spare_is_not_needed(wal: System, label: str) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("variant", ["first_object_only", "same_slot_only", "verified_early"])
 def test_what_loses_records_is_not_proved(variant: str) -> None:
-    """The variants that lose records do not pass for proved; the search beside shows the loss itself."""
+    """The variants that lose records are not proved, and the search beside the proof shows the loss."""
     found = load_with_lemmas("wal")
     result = prove(compile_model(found.model, variants=(variant,)), cores=0, searched=False, suggest=False)
     assert (result.verdict, result.exit_code) == ("not_inductive", 20)
 
 
 def test_a_missing_lemma_shows_in_the_smallest_state(wal: System) -> None:
-    """Without the order of list and replay, one who has sent lists: that takes one incarnation and one slot."""
+    """Without the order of list and replay an incarnation that has sent lists: one incarnation, one slot."""
     left = attrs.evolve(wal, properties=tuple(prop for prop in wal.properties if prop.name != "steps_in_order"))
     result = prove(left, properties=["objects_are_sent"], cores=0, searched=False, suggest=False)
     assert (result.verdict, result.exit_code) == ("not_inductive", 20)
@@ -59,6 +59,6 @@ def test_a_missing_lemma_shows_in_the_smallest_state(wal: System) -> None:
 
 @pytest.mark.slow
 def test_the_wal_is_proved_with_every_seed(wal: System) -> None:
-    """The proof does not hang on a lucky seed."""
+    """The proof does not depend on the solver's seed."""
     result = prove(wal, cores=2, seeds=3)
     assert (result.exit_code, result.unstable) == (0, ())

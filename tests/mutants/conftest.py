@@ -1,4 +1,4 @@
-"""A small tree with the shape of this one, and tests that leave one of its faults unnoticed."""
+"""A small tree like this repository, with tests that leave one of its faults unnoticed."""
 
 from __future__ import annotations
 

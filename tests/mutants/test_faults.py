@@ -1,4 +1,4 @@
-"""Which faults a source can have, how they are drawn, and that each edit says what it is meant to say."""
+"""The faults that a source can have, how a sample is drawn, and that each edit makes the fault it names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def changes(source: str) -> list[str]:
-    """The changes of all faults of a source."""
+    """The original and the replacement of each fault of a source."""
     return [fault.change for fault in faults("holdfast/ir/a.py", dedent(source))]
 
 
@@ -44,7 +44,7 @@ def changes(source: str) -> list[str]:
     ],
 )
 def test_each_kind_of_fault(source: str, expected: list[str]) -> None:
-    """Of each kind of construct the faults are these, and no others."""
+    """Each kind of construct has these faults, and no others."""
     assert sorted(changes(source)) == sorted(expected)
 
 
@@ -67,7 +67,7 @@ def test_each_kind_of_fault(source: str, expected: list[str]) -> None:
     ],
 )
 def test_what_has_no_fault(source: str) -> None:
-    """Texts, types, assertions and messages are left alone."""
+    """Strings, types, assertions and messages have no faults."""
     assert changes(source) == []
 
 
@@ -81,7 +81,7 @@ def test_what_has_no_fault(source: str) -> None:
     ],
 )
 def test_a_fault_keeps_the_structure_around_it(source: str, old: str, new: str, meant: str) -> None:
-    """What replaces a part of an expression is one operand there, whatever binds more tightly."""
+    """The replacement of a part of an expression remains one operand, whatever binds more tightly around it."""
     (fault,) = (
         fault for fault in faults("a.py", source) if (fault.before, fault.after) in [(old, new), (old, f"({new})")]
     )
@@ -89,7 +89,7 @@ def test_a_fault_keeps_the_structure_around_it(source: str, old: str, new: str, 
 
 
 def test_every_fault_of_a_file_can_be_planted() -> None:
-    """Each fault of one of the engine's longer files is an edit that Python accepts and that changes the program."""
+    """Every fault of a long engine file is an edit that Python accepts and that changes the program."""
     path = ROOT / "holdfast" / "lower" / "expressions.py"
     source = path.read_bytes()
     found = faults("holdfast/lower/python/expression_text.py", source.decode())
@@ -99,27 +99,27 @@ def test_every_fault_of_a_file_can_be_planted() -> None:
 
 
 def test_a_changed_file_is_not_edited() -> None:
-    """If the text is not what the fault was found in, nothing is planted."""
+    """A fault is not planted in a file whose text has changed since the fault was found."""
     (fault, *_) = faults("a.py", "x = 1")
     with pytest.raises(RuntimeError, match=r"a\.py: byte 4: expected '1'; the file was changed"):
         fault.planted(b"x = 2")
 
 
 def test_one_seed_draws_one_sample(toy: Path) -> None:
-    """The same seed draws the same faults, as many in each folder; another seed draws others."""
+    """Equal seeds draw equal samples, with equally many faults in each folder. Another seed draws another sample."""
     assert draw(toy, 1, 6) == draw(toy, 1, 6)
     assert draw(toy, 1, 6) != draw(toy, 2, 6)
     assert sorted(fault.folder for fault in draw(toy, 1, 4)) == ["check", "ir", "lower", "runs"]
 
 
 def test_a_line_has_one_fault(toy: Path) -> None:
-    """At most one fault is drawn on a line, and no more than there are lines."""
+    """A sample has at most one fault a line, so it is never larger than the number of lines."""
     drawn = draw_from(faults_of(toy, "holdfast/lower"), "1", 100)
     assert sorted(fault.lines[0] for fault in drawn) == [5, 6, 7, 8, 9]
 
 
 def test_declared_faults_exist() -> None:
-    """Each fault in the list of those that change no result is one of the engine, and has a reason."""
+    """Each declared fault that changes no result is a fault of the engine, and has a reason."""
     known = declared()
     files = {identity[0] for identity in known}
     found = {fault.identity for file in files for fault in faults(file, (ROOT / file).read_text(encoding="utf-8"))}

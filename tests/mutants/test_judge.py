@@ -1,4 +1,4 @@
-"""Judging faults of a small tree: noticed, unnoticed, endless, and by tests that would fail anyhow."""
+"""Judging the faults of a small tree: noticed, unnoticed, endless, and noticed only by tests that fail anyway."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ RECORD = Record(
 
 
 def fault(root: Path, change: str) -> Fault:
-    """The fault of that change."""
+    """The fault with that change."""
     folders = FOLDERS
     (found,) = (each for folder in folders for each in faults_of(root, f"holdfast/{folder}") if each.change == change)
     return found
@@ -79,7 +79,7 @@ def test_a_fault_that_breaks_the_import_is_noticed(toy: Path, tmp_path: Path) ->
 
 
 def test_a_breakdown_of_pytest_notices_nothing(toy: Path, tmp_path: Path) -> None:
-    """If pytest itself fails, for whatever reason, the fault is not noticed, and the report has its last words."""
+    """If pytest itself fails, the fault is not noticed, and the report quotes the end of its output."""
     (toy / "pyproject.toml").write_text("[tool.pytest.ini_options]\naddopts = ['--no-such-option']\n")
     outcome = judged(toy, "left == right -> left != right", tmp_path / "scratch")
     assert outcome.noticed_by is None
@@ -88,7 +88,7 @@ def test_a_breakdown_of_pytest_notices_nothing(toy: Path, tmp_path: Path) -> Non
 
 
 def test_a_process_that_crashes_at_its_end_notices_the_fault(toy: Path, tmp_path: Path) -> None:
-    """Where the tests pass and the process dies of what they did to its memory, the last one has noticed the fault."""
+    """If the tests pass and the process crashes at its end, the last test has noticed the fault."""
     change = "left and right -> left or right"
     (toy / "tests" / "conftest.py").write_text(
         "import os\n\nfrom holdfast.check.both import both\n\n\ndef pytest_unconfigure():\n"
@@ -99,7 +99,7 @@ def test_a_process_that_crashes_at_its_end_notices_the_fault(toy: Path, tmp_path
 
 
 def test_a_line_that_no_test_reaches(toy: Path, tmp_path: Path) -> None:
-    """Nothing runs, and the report says so."""
+    """If no test reaches the line, no test runs, and the report says so."""
     outcome = judged(toy, "left == 5 -> left != 5", tmp_path / "scratch")
     assert (outcome.noticed_by, outcome.ran, outcome.reaching) == (None, 0, 0)
     text = "\n".join(lines(Report(1, 1, [outcome], {}, frozenset(), []), toy))
@@ -107,7 +107,7 @@ def test_a_line_that_no_test_reaches(toy: Path, tmp_path: Path) -> None:
 
 
 def test_a_run_ends_with_faults_that_break_imports(toy: Path, tmp_path: Path) -> None:
-    """A file of tests that cannot be imported is no test to be tried on the sound tree."""
+    """A test file that cannot be imported is not tried on the tree without faults."""
     broken = attrs.evolve(fault(toy, "left == right -> left != right"), before="def same", after="def other")
     broken = attrs.evolve(broken, start=(toy / broken.file).read_bytes().index(b"def same"))
     found = run(Recorded(RECORD, toy, tmp_path), [broken], 1, 60, lambda done, outcome: None)
@@ -116,7 +116,7 @@ def test_a_run_ends_with_faults_that_break_imports(toy: Path, tmp_path: Path) ->
 
 
 def test_a_test_that_fails_anyhow_notices_nothing(toy: Path, tmp_path: Path) -> None:
-    """What only tests notice that fail on the sound tree too counts as not noticed."""
+    """A fault counts as not noticed if only tests notice it that fail without the fault too."""
     (toy / "tests" / "test_toy.py").write_text("def test_same():\n    assert False\n")
     outcome = judged(toy, "left == right -> left != right", tmp_path / "scratch")
     unsound = Judge(RECORD, toy, tmp_path / "again", tmp_path / "again").failing_without([SAME])
@@ -126,7 +126,7 @@ def test_a_test_that_fails_anyhow_notices_nothing(toy: Path, tmp_path: Path) -> 
 
 
 def outcome_of(toy: Path, change: str, by: str | None) -> Outcome:
-    """An outcome that nobody had to find."""
+    """An outcome that the test makes up."""
     return Outcome(fault(toy, change), by, "failed" if by else "", 1, 1, 0)
 
 
@@ -146,13 +146,13 @@ def test_declared_faults_do_not_count(toy: Path) -> None:
 
 
 def test_a_run_that_is_not_finished_is_no_success(toy: Path) -> None:
-    """If time ran out before all faults were judged, the exit code is 20, however many were noticed."""
+    """If time runs out before all faults are judged, the exit code is 20."""
     noticed = outcome_of(toy, "left and right -> left or right", BOTH)
     assert Report(1, 2, [noticed], {}, frozenset(), []).exit_code == 20
 
 
 def test_who_reaches_what(toy: Path) -> None:
-    """A line is reached by who runs it, a file that is read as text by who reads it, a constant by who uses it."""
+    """Tests reach a line by running it, a file by reading it as text, and a constant by using it."""
     record = Record([BOTH, SAME], [2.0, 1.0], {"holdfast/ir/same.py": {5: 1}}, {"holdfast/ir/same.py": 2}, {"X": 1}, [])
     inside = fault(toy, "left == right -> left != right")
     assert record.chosen(record.reaching(inside)) == [1, 0]
@@ -164,7 +164,7 @@ def test_who_reaches_what(toy: Path) -> None:
 
 
 def test_a_record_is_brought_up_to_date() -> None:
-    """The tests of a changed file go, others come, and all keep who reaches what."""
+    """Removed tests leave the record, new tests enter it, and all tests keep the lines they reach."""
     lines = {"holdfast/ir/same.py": {1: 0b111, 5: 0b010, 6: 0b101}}
     names = ["tests/a.py::one", "tests/b.py::two", "tests/c.py::three"]
     record = Record(names, [1.0, 2.0, 3.0], lines, {"x": 0b110}, {"X": 0b011}, ["tests/b.py::red"])
@@ -189,8 +189,8 @@ def test_a_record_is_brought_up_to_date() -> None:
 
 
 def test_only_changed_tests_are_recorded_again(toy: Path) -> None:
-    """New tests are recorded, also in a folder whose name begins like that of an ignored one (``repo``); if a file of
-    the engine changes, all tests are.
+    """New tests are recorded, also in a folder whose name starts with an ignored folder's name (``repo``). If a file of
+    the engine changes, all tests are recorded again.
     """
     said: list[str] = []
     first = recorded(toy, 1, said.append).record
@@ -218,7 +218,7 @@ def test_only_changed_tests_are_recorded_again(toy: Path) -> None:
 
 
 def command(toy: Path, *more: str) -> subprocess.Popen[str]:
-    """The tool at work on the small tree."""
+    """Run the tool on the small tree."""
     options = ["--root", str(toy), "--faults", "3", "--jobs", "2", *more]
     return subprocess.Popen(
         [sys.executable, "-m", "mutants", *options],
@@ -227,14 +227,14 @@ def command(toy: Path, *more: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # As a shell starts a job in the background.
+        # A shell starts background jobs like this: they ignore SIGINT.
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_IGN),  # noqa: PLW1509 - there are no threads
     )
 
 
 @pytest.mark.slow
 def test_the_whole_of_it(toy: Path) -> None:
-    """The tool records the tests, judges the faults, and names what was not noticed."""
+    """The tool records the tests, judges the faults, and lists the faults that no test noticed."""
     process = command(toy, "--json", str(toy.parent / "found.json"))
     out, err = process.communicate(timeout=300)
     assert (process.returncode, "3 of 3 faults judged" in out) == (10, True), err

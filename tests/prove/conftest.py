@@ -33,7 +33,7 @@ Compiled = Callable[[str], System]
 
 @pytest.fixture
 def compiled(tmp_path: Path) -> Compiled:
-    """Compiles a model from the body of its class; Node (a Sort), N (a Nat) and Mode (an Enum) are declared."""
+    """Compile a model from the body of its class; Node (a Sort), N (a Nat) and Mode (an Enum) are declared."""
     numbers = count()
 
     def compile_body(body: str) -> System:

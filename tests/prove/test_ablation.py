@@ -1,4 +1,4 @@
-"""A proof without one of its lemmas: what is missed, what is suggested in its place, and what is stored of it."""
+"""Proofs with one lemma left out: the properties that fail, the suggested replacement, and the stored rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EMPTY = "@lemma\ndef free_is_empty(self) -> bool:\n    return not self.free or n
 
 
 def rows(system: System, **options: object) -> list[Ablation]:
-    """What becomes of the proof without each lemma."""
+    """For each lemma, the result of the proof without it."""
     found = list(ablations(system, target="x.py", cores=0, **options))  # type: ignore[arg-type]
     assert not any(isinstance(row, str) for row in found)
     return [row for row in found if not isinstance(row, str)]
@@ -38,7 +38,7 @@ def with_lemmas(name: str) -> System:
 
 
 def test_a_needed_lemma_is_missed_and_restored(compiled: Compiled) -> None:
-    """Without the one lemma of a lock a step breaks the invariant, in two nodes at least; a clause takes its place."""
+    """Without its one lemma a lock's invariant breaks in two nodes, and a suggested clause replaces the lemma."""
     (row,) = rows(compiled(LOCK + EMPTY))
     assert (row.lemma, row.ends, row.name, row.action) == ("free_is_empty", "missed", "one_inside", "enter")
     assert (dict(row.sizes), row.restored) == ({"Node": 2}, True)
@@ -48,7 +48,7 @@ def test_a_needed_lemma_is_missed_and_restored(compiled: Compiled) -> None:
 
 
 def test_an_idle_lemma_is_told(compiled: Compiled) -> None:
-    """A lemma without which everything is proved is idle, and the answer is 10."""
+    """A lemma without which everything is proved is idle, and the exit code is 10."""
     idle = "@lemma\ndef again(self) -> bool:\n    return count(self.inside[n] for n in Node) <= 2\n"
     found = rows(compiled(LOCK + EMPTY + idle))
     assert [(row.lemma, row.ends) for row in found] == [("free_is_empty", "missed"), ("again", "idle")]
@@ -58,19 +58,19 @@ def test_an_idle_lemma_is_told(compiled: Compiled) -> None:
 
 
 def test_what_is_not_proved_misses_nothing(compiled: Compiled) -> None:
-    """A proof that does not go through as it is says nothing about its lemmas."""
+    """If a proof fails with all lemmas, it says nothing about any lemma."""
     with pytest.raises(UsageError, match=r"^x.py is not proved as it is; `holdfast prove x.py` says what is missing$"):
         rows(compiled(LOCK))
 
 
 def test_a_limit_ends_the_trials(compiled: Compiled) -> None:
-    """Time that is up is said, and no row is made up."""
+    """A time limit is reported, and no row is made up."""
     found = list(ablations(compiled(LOCK + EMPTY), target="x.py", cores=0, budget=Budget(seconds=1e-9)))
     assert found == ["time: more than 1e-09 s"]
 
 
 def test_rows_are_stored_beside_those_of_other_models(tmp_path: Path) -> None:
-    """What is stored is read again; a model's rows take the place of its earlier ones, and no other's."""
+    """Stored rows are read back. New rows of a model replace its earlier rows and no others."""
     path = tmp_path / "lemmas.json"
     one = Ablations("One", "one", "aa", (Ablation("l", "missed", "p", "a", (("Node", 2),), ("c",), restored=True),))
     other = Ablations("Other", "other", "bb", ())
@@ -83,7 +83,7 @@ def test_rows_are_stored_beside_those_of_other_models(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "[]", '{"one": {}}', '{"one": {"fingerprint": "aa", "lemmas": [3]}}', "\0" * 9])
 def test_a_file_of_something_else_is_refused(tmp_path: Path, text: str) -> None:
-    """One line, with the file and what to do."""
+    """A file of another kind is refused in one line, with the file and the remedy."""
     path = tmp_path / "lemmas.json"
     path.write_text(text)
     with pytest.raises(UsageError, match=r"lemmas.json: holds no lemmas \(.*\); remove it"):
@@ -94,7 +94,7 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path, text: str) -> None:
 
 
 def test_every_lemma_of_the_examples_is_missed() -> None:
-    """In the documentation's examples, too, no lemma is idle."""
+    """In the documentation's examples no lemma is idle."""
     found = rows(example("two_phase_commit"))
     assert {row.ends for row in found} == {"missed"}
     assert sum(row.restored for row in found) * 2 >= len(found)
@@ -102,7 +102,7 @@ def test_every_lemma_of_the_examples_is_missed() -> None:
 
 @pytest.mark.parametrize("name", sorted(STORED))
 def test_the_list_is_of_the_models_as_they_are(name: str) -> None:
-    """Every lemma is in the list, each is missed, and for at least half of them suggested clauses take their place."""
+    """The stored list has every lemma, each is needed, and suggested clauses replace at least half of them."""
     system, stored = with_lemmas(name), STORED[name]["lemmas"]
     renew = f"renew it with `holdfast prove {name} --ablate --update`"
     assert STORED[name]["fingerprint"] == system.fingerprint, renew
@@ -112,7 +112,7 @@ def test_the_list_is_of_the_models_as_they_are(name: str) -> None:
 
 
 def test_a_row_of_the_list_is_found_again() -> None:
-    """One lemma of ownership, left out again: the same is missed, in the same sizes."""
+    """Leaving out one lemma of ownership gives its stored row: the same failed properties, in the same sizes."""
     system, lemma = with_lemmas("ownership"), "covered_below_end"
     lacking = attrs.evolve(system, properties=tuple(prop for prop in system.properties if prop.name != lemma))
     result = prove(lacking, cores=0, searched=False, sane=False, suggest=False)
@@ -128,7 +128,7 @@ def test_a_row_of_the_list_is_found_again() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(STORED))
 def test_the_whole_list_is_found_again(name: str) -> None:
-    """Every row is what leaving out the lemma gives today."""
+    """Every stored row equals the current result."""
     system = with_lemmas(name)
     found = Ablations(system.name, name, system.fingerprint, tuple(rows(system)))
     assert stored_form(found) == STORED[name]

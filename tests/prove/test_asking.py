@@ -1,4 +1,4 @@
-"""Asking for obligations: who is asked again, what is counted, and what an answer says of a mutant."""
+"""Solving obligations: which questions are asked again, what is counted, and how a mutant's answers are judged."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ def lock(compiled: Compiled) -> System:
 
 
 def standings_of(system: System) -> list[Standing]:
-    """Its obligations, of which nothing is known yet."""
+    """Its obligations, all still open."""
     return [Standing(due) for due in obligations(system.actions, list(system.of_kind("invariant", "lemma")), [])]
 
 
 def prover_of(system: System, askers: Askers, limits: SolverLimits) -> Prover:
-    """Somebody who asks for them."""
+    """A prover for these obligations."""
     logic = Logic(system, frozenset(), tuple(system.of_kind("invariant", "lemma")))
     return Prover(logic, askers, limits, lambda stage, done, whole: None)
 
 
 def answering(monkeypatch: pytest.MonkeyPatch, *answers: SolverAnswer) -> list[float]:
-    """Let Z3 give these answers, one after the other; the list fills with the seconds that each question was given."""
+    """Make Z3 give these answers in order; the returned list fills with the time limit of each question, in seconds."""
     left, allowed = list(answers), list[float]()
 
     def ask(_: object, seconds: float, *__: object, **___: object) -> SolverAnswer:
@@ -53,7 +53,7 @@ def answering(monkeypatch: pytest.MonkeyPatch, *answers: SolverAnswer) -> list[f
 
 
 def test_what_no_quick_question_decides_is_asked_for_longer(lock: System, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An answer that is unknown at first may come with more time; without that too, it stays unknown."""
+    """An unknown answer is asked again with more time. If there is no more time, it stays unknown."""
     names = [prop.name for prop in lock.of_kind("invariant", "lemma")]
     first, second = standings_of(lock)[:2]
     allowed = answering(
@@ -67,13 +67,13 @@ def test_what_no_quick_question_decides_is_asked_for_longer(lock: System, monkey
 
 
 def test_the_slowest_questions_come_first() -> None:
-    """Each once, with the longest that it took; of equal ones the first by name."""
+    """Each question is listed once, with its longest time. Questions with equal times are sorted by name."""
     asked = [("a", 1.0), ("b", 3.0), ("a", 2.0), ("c", 3.0)]
     assert slowest_questions(asked) == (("b", 3.0), ("c", 3.0), ("a", 2.0))
 
 
 def test_all_answers_are_counted(lock: System, monkeypatch: pytest.MonkeyPatch) -> None:
-    """How many questions were answered, and how long all of them took."""
+    """The figures have the number of answers, and their total time."""
     standings = standings_of(lock)[:3]
     answering(monkeypatch, *(SolverAnswer("unsat", seconds=seconds) for seconds in (1.0, 2.0, 4.0)))
     askers = Askers(0, Meter(Budget()))
@@ -93,7 +93,7 @@ def test_all_answers_are_counted(lock: System, monkeypatch: pytest.MonkeyPatch) 
 def test_more_time_is_given_where_it_may_help(
     lock: System, monkeypatch: pytest.MonkeyPatch, quick: float, long: float, reason: str, asked: Sequence[float]
 ) -> None:
-    """A question that took too long is asked once more, if there is more time; one that no formula says is not."""
+    """A question that ran out of time is asked once more if time is left. One that is not first-order is not."""
     (standing, *_) = standings_of(lock)
     standing.hear(SolverAnswer("unknown", reason=reason))
     allowed = answering(monkeypatch, SolverAnswer("unsat"))
@@ -102,7 +102,7 @@ def test_more_time_is_given_where_it_may_help(
 
 
 def test_no_answer_of_a_mutant_is_no_fault(lock: System) -> None:
-    """Where Z3 has no answer to any question, something is open; where it has a counterexample, the row is wrong."""
+    """If Z3 has no answer to any question the row is open. If it has a counterexample the row is wrong."""
     standings = standings_of(lock)
     for standing in standings:
         standing.hear(SolverAnswer("unsat"))
@@ -116,6 +116,6 @@ def test_no_answer_of_a_mutant_is_no_fault(lock: System) -> None:
     assert found.open is None
     assert found.fault is not None
     assert found.fault.startswith("equivalent, and yet one_inside (LK-10) is not proved (one_inside after enter fails)")
-    # What is lost with a lemma is not asked anew; the lemma's own answer counts.
+    # Properties that are lost with a lemma are not asked again; the lemma's own answer counts.
     standings[2] = attrs.evolve(standings[2], lost=("free_is_empty",))
     assert judged(row, lock, standings, set()).open == "one_inside after enter: timeout"

@@ -1,4 +1,4 @@
-"""Clauses over a model's own terms: the names that they speak of, and their literals."""
+"""Clauses over a model's own terms: their variables and their literals."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ def fall(self, n: Node) -> None:
 
 
 def names(body: str, compiled: Compiled) -> list[str]:
-    """The names that clauses of a model speak of, each with its type."""
+    """The variables of a model's clauses, each with its type."""
     return [f"{param.name}: {param.type}" for param in pool(compiled(body))]
 
 
 def texts(body: str, compiled: Compiled, *ghosts: str) -> list[str]:
-    """The literals of a model, as text."""
+    """The literals of a model's clauses, as text."""
     system = compiled(body)
     return [written(literal.expr) for literal in literals(system, pool(system), frozenset(ghosts))]
 
 
 def test_as_many_names_as_a_property_or_an_action_has(compiled: Compiled) -> None:
-    """One of each key's type, two where a property or an action speaks of two; of a Nat only one."""
-    # N is no key of anything, so no clause names an N.
+    """There is one variable of each key type, two if a property or an action has two. A Nat has only one."""
+    # No map has N as key, so no clause has a variable of type N.
     assert names(PLAIN, compiled) == ["n: Node"]
     assert names(PLAIN + PAIR, compiled) == ["n1: Node", "n2: Node"]
     two_params = PLAIN.replace("def enter(self, n: Node)", "def enter(self, n: Node, o: Node)")
@@ -67,12 +67,12 @@ def test_as_many_names_as_a_property_or_an_action_has(compiled: Compiled) -> Non
     held = PLAIN.replace("inside: Rel[Node]", "inside: Rel[Node]\nheld: Rel[N]")
     numbered = held.replace("    self.owner = None\n", "    self.owner = None\n    self.held.fill(False)\n")
     two_numbers = numbered.replace("def look(self, m: N)", "def look(self, m: N, o: N)")
-    # Both types begin with an N, and one of them has no more letters.
+    # Both type names begin with an N, and one of them is a single letter.
     assert names(two_numbers, compiled) == ["n: Node", "n_: N"]
 
 
 def test_each_atom_comes_with_its_opposite(compiled: Compiled) -> None:
-    """Relations, Optionals, and terms of one type compared; an order for numbers, and ghosts that are kept."""
+    """Literals are relations, Optionals and comparisons within one type; numbers and kept ghosts are ordered."""
     plain = [
         "self.owner is None",
         "self.inside[n]",
@@ -103,7 +103,7 @@ def test_each_atom_comes_with_its_opposite(compiled: Compiled) -> None:
 
 
 def test_what_is_compared_is_there(compiled: Compiled) -> None:
-    """Both sides of a comparison have one type, and neither may be None: that is asked for before."""
+    """Both sides of a comparison have one type and are not None, which an earlier literal states."""
     system = compiled(PLAIN + PAIR)
     compared = [
         (part.left.type, part.right.type)
@@ -116,6 +116,6 @@ def test_what_is_compared_is_there(compiled: Compiled) -> None:
 
 
 def test_a_constant_leads_to_elements(compiled: Compiled) -> None:
-    """Elements that a constant names need no name of their own."""
+    """An element that a constant names needs no variable."""
     assert names(GIVEN, compiled) == ["n: N"]
     assert texts(GIVEN, compiled)[::2] == ["self.up[self.home[n]]", "n == N(0)"]

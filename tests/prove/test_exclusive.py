@@ -1,4 +1,4 @@
-"""Which literals never hold together in what was explored, against all sets of them; which clauses are suggested."""
+"""Sets of literals that never hold together in the explored states, against brute force, and suggested clauses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.prove.conftest import Compiled
 def by_hand(
     true: Sequence[int], pictures: Sequence[set[int]], relevant: Sequence[int], longest: int
 ) -> set[frozenset[int]]:
-    """The sets of which no picture has all, though for each one left out some picture has the rest."""
+    """The minimal sets of literals that never hold together in any picture, by brute force."""
 
     def met(parts: frozenset[int]) -> bool:
         return any(parts <= picture for picture in pictures)
@@ -41,7 +41,7 @@ def by_hand(
 
 @pytest.mark.parametrize("seed", range(12))
 def test_exclusive_sets_are_those_found_by_hand(seed: int) -> None:
-    """All minimal sets of one and two of the literals that are true here, and larger ones of the relevant ones."""
+    """The result has all minimal sets with one or two true literals, and larger ones of the relevant literals."""
     chance = random.Random(seed)
     literals, count = 14, chance.choice((5, 20, 60))
     pictures = [
@@ -56,7 +56,7 @@ def test_exclusive_sets_are_those_found_by_hand(seed: int) -> None:
 
 
 def test_literals_that_read_only_what_the_question_reads(compiled: Compiled) -> None:
-    """Relevant is what the property and the rules of the action read, and nothing but."""
+    """Relevant literals read only fields that the property and the action's rules read."""
     system = compiled(PAIRED)
     assumed = tuple(system.of_kind("invariant"))
     askers = Askers(0, Meter(Budget()))
@@ -72,7 +72,7 @@ def test_literals_that_read_only_what_the_question_reads(compiled: Compiled) -> 
 def test_only_the_clauses_that_are_needed_together_are_suggested(
     compiled: Compiled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where two of three suffice, and no single one, the third is left out, wherever it stands."""
+    """If two of three clauses suffice and no single one does, the third is left out, wherever it stands."""
     system = compiled(PAIRED)
     assumed = tuple(system.of_kind("invariant"))
     suggester = Suggester(system, Logic(system, frozenset(), assumed), assumed, Askers(0, Meter(Budget())))

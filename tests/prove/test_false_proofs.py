@@ -1,4 +1,4 @@
-"""Models whose property a larger scope violates, and of which a proof once said that it holds for any sizes."""
+"""Models whose property a larger scope violates. A proof must not claim that it holds for any sizes."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def tick(self) -> None:
 def room(self) -> bool:
     return self.clock < N(3) or any(e > self.clock for e in N)
 """
-"""Above every integer there is another one, and above the greatest value of a scope there is none."""
+"""Every integer has a greater one; the greatest value of a scope does not."""
 
 NESTED_MAX = """
 value: Map[tuple[Node, Node], N]
@@ -170,7 +170,7 @@ MODELS = {
 
 @pytest.mark.parametrize("body", MODELS.values(), ids=MODELS)
 def test_what_a_larger_scope_violates_is_not_proved(compiled: Compiled, body: str) -> None:
-    """The search violates the property in scope big, so no proof of it may go through."""
+    """The search violates the property in scope big, so it must not be proved."""
     system = compiled(body)
     assert search(system, system.scopes["tiny"], engine="interpreter").verdict == "exhausted"
     assert search(system, system.scopes["big"], engine="interpreter").verdict == "violated"
@@ -179,7 +179,7 @@ def test_what_a_larger_scope_violates_is_not_proved(compiled: Compiled, body: st
 
 @pytest.mark.parametrize("literal", ["N(300)", "300", "N(4294967296)"])
 def test_a_number_that_no_cell_holds_is_no_traceback(compiled: Compiled, literal: str) -> None:
-    """A number beyond a byte is compared as what it is, in a proof and in small sizes; there is an answer, or none."""
+    """A number that needs more than a byte is compared correctly, in proofs and small sizes, or not answered."""
     result = prove(
         compiled(f"""
         on: bool
@@ -202,7 +202,7 @@ def test_a_number_that_no_cell_holds_is_no_traceback(compiled: Compiled, literal
 
 
 def test_a_product_beyond_a_word_does_not_wrap_around(compiled: Compiled) -> None:
-    """A product of 2**32 and more is what it is in small sizes, too: the counterexample is that of the interpreter."""
+    """A product of 2**32 and more does not wrap around in small sizes: the interpreter replays the counterexample."""
     result = prove(
         compiled("""
         on: bool
@@ -227,7 +227,7 @@ def test_a_product_beyond_a_word_does_not_wrap_around(compiled: Compiled) -> Non
 
 
 def test_a_maximum_of_literals_is_of_its_own_type(compiled: Compiled) -> None:
-    """``max`` of literals over an Enum is compared with a Nat that is an order."""
+    """``max`` of literals over an Enum may be compared with a Nat that is only ordered."""
     result = prove(
         compiled("""
         on: Rel[Mode]

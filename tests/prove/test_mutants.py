@@ -1,4 +1,4 @@
-"""What the prover says of mutants: it agrees with the search, and a difference is named."""
+"""Mutants in the prover: it agrees with the search, and each difference is named."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ NOT_PROVED = {
     "kip_236": ["CA-03.busy@unfence", "SP-12.isr@unfence", "SP-12.order@fence", "RA-47.leader", "CA-05.isr"],
     "stream_log": ["CK-02.epoch_old@close", "CS-26", "CS-28", "CS-29a"],
 }
-"""Mutants that a model declares equivalent, and that the prover does not prove.
+"""Mutants that a model declares equivalent and that the prover does not prove.
 
 - ``kip_236``: rightly so. They are equivalent in the model's small scopes only; ``tests/models/test_kip_236.py`` has a
   run in a larger scope for each of them.
-- ``controller_tables``: it is, since a node is registered when it becomes an owner, and stays so. A proof needs that as
-  a lemma, which the proof of the complete model does without: there it would be idle.
+- ``controller_tables``: it is equivalent, since a node is registered when it becomes an owner, and stays so. The proof
+  needs that as a lemma, which would be idle in the proof of the complete model.
 - ``cancellation``, ``fast_close``, ``replica_reassignment``, ``stream_log``: whether they are equivalent in any scope
-  is open. A proof needs more lemmas, which would be idle there, too.
+  is open. The proofs need more lemmas, which would be idle in the complete models, too.
 """
 
 SPARE = """
@@ -63,22 +63,22 @@ def look(self, n: Node) -> None:
     require(not self.free or not self.inside[n], "LK-03")
     self.inside[n] = self.inside[n]
 """
-"""A rule that refuses only what is not reached."""
+"""A model with a rule that refuses only unreachable steps."""
 
 
 def row_of(name: str, way: Way, killer: str | None = None, *, kind: str = "rule") -> MutantRow:
-    """A mutant as a search describes it."""
+    """A mutant's row as a search stores it."""
     kill = None if killer is None else Kill(killer.split(" (")[0], killer, "tiny", 2, None)
     return MutantRow(MutantFacts(Mutant(name, kind, ()), kill), None, way, None)  # type: ignore[arg-type]
 
 
 def asked(system: System, row: MutantRow) -> ProofRow:
-    """What the prover says of a mutant of a system."""
+    """The prover's result for a mutant of a system."""
     return Proofs(system, "x.py", MutationLimits(Budget())).row(row, remove_rules(system, [row.facts.mutant.name]))
 
 
 def test_what_is_killed_is_not_provable(compiled: Compiled) -> None:
-    """The killer is unproved: by a step of its own, or because a lemma is lost on which it rests."""
+    """The property that kills a mutant is unproved: its own step fails, or it needs a lemma that fails."""
     system = compiled(LOCK + EMPTY)
     found = asked(system, row_of("LK-01", "killed", "one_inside (LK-10)"))
     assert found == ProofRow("LK-01", ("one_inside (LK-10)",), ("one_inside after enter",))
@@ -100,17 +100,17 @@ def never_low(self) -> bool:
     return not self.low
 """
 )
-"""What CHAIN lacks, and the action that would break it: ``never_high`` rests on it by two steps."""
+"""CHAIN with its missing lemma, and an action that could break it: ``never_high`` needs it through another lemma."""
 
 
 def test_what_rests_on_what_is_lost_is_lost(compiled: Compiled) -> None:
-    """The killer is unproved although its own steps, and those of the lemma that it needs, are as before."""
+    """The killing property is unproved if a lemma fails that its own lemma needs."""
     found = asked(compiled(LADDER), row_of("CH-02", "killed", "never_high"))
     assert found == ProofRow("CH-02", ("never_high",), ("never_low after lift",))
 
 
 def test_what_is_equivalent_is_provable(compiled: Compiled) -> None:
-    """A rule that refuses nothing reached is not missed by the proof either."""
+    """If a rule refuses no reachable step, the proof goes through without it."""
     assert asked(compiled(LOCK + EMPTY + SPARE), row_of("LK-03", "equivalent")) == ProofRow("LK-03", ())
 
 
@@ -121,7 +121,7 @@ def test_a_kill_that_is_proved_is_a_disagreement(compiled: Compiled) -> None:
 
 
 def test_an_equivalent_that_is_not_proved_is_told(compiled: Compiled) -> None:
-    """What the scopes miss, or a lemma that is missing."""
+    """An equivalent mutant without a proof is reported: the scopes are too small, or a lemma is missing."""
     found = asked(compiled(LOCK + EMPTY), row_of("LK-01", "redundant"))
     assert found.fault == (
         "redundant, and yet one_inside (LK-10) is not proved (one_inside after enter fails): a lemma is missing, or "
@@ -130,7 +130,7 @@ def test_an_equivalent_that_is_not_proved_is_told(compiled: Compiled) -> None:
 
 
 def test_of_anything_else_nothing_is_expected(compiled: Compiled) -> None:
-    """Where only liveness is lost, or a witness, the prover says what it finds."""
+    """If a mutant violates only liveness or a witness, any result of the prover is accepted."""
     system = compiled(LOCK + EMPTY + SPARE)
     assert asked(system, row_of("LK-03", "liveness")) == ProofRow("LK-03", ())
     assert asked(system, row_of("LK-01", "missing")).fault is None
@@ -138,13 +138,13 @@ def test_of_anything_else_nothing_is_expected(compiled: Compiled) -> None:
 
 
 def test_a_model_without_a_proof_is_refused(compiled: Compiled) -> None:
-    """Its mutants say nothing."""
+    """A model that is not proved is refused, since its mutants would say nothing."""
     with pytest.raises(UsageError, match=r"^x.py is not proved as it is \(one_inside after enter\), so that its"):
         asked(compiled(LOCK), row_of("LK-01", "equivalent"))
 
 
 def test_time_that_is_up_stops(compiled: Compiled) -> None:
-    """No row is made up."""
+    """A time limit ends the run, and no row is made up."""
     proofs = Proofs(compiled(LOCK + EMPTY), "x.py", MutationLimits(Budget(seconds=1e-9)))
     with pytest.raises(Interruption, match="time: more than 1e-09 s"):
         proofs.prove_whole()
@@ -154,7 +154,7 @@ def test_time_that_is_up_stops(compiled: Compiled) -> None:
 
 
 def differences(name: str, only: tuple[str, ...] = ()) -> list[str]:
-    """In what the prover disagrees with what is stored of a model's mutants."""
+    """The differences between the prover and the stored outcomes of a model's mutants."""
     system = compile_with_lemmas(load_with_lemmas(name))
     proofs = Proofs(system, name, MutationLimits(Budget()))
     found: list[str] = []
@@ -175,13 +175,13 @@ def differences(name: str, only: tuple[str, ...] = ()) -> list[str]:
 
 
 def test_mutants_of_ownership_agree() -> None:
-    """One that a lemma gives away, and an equivalent one; the nightly test has them all."""
+    """The prover agrees on a killed and an equivalent mutant; the nightly test runs all of them."""
     assert differences("ownership", ("CL-08", "ST-20")) == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WITH_PROOFS)
 def test_all_mutants_agree(name: str) -> None:
-    """Each mutant that a property of safety kills is not provable, and each equivalent or redundant one is."""
+    """Each mutant that a safety property kills is unproved, and each equivalent or redundant one is proved."""
     found = differences(name)
     assert [text.partition(": ")[0] for text in found] == NOT_PROVED.get(name, []), found

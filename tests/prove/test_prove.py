@@ -1,4 +1,4 @@
-"""Proofs for any sizes: what is proved, what stands in the way, and what a search makes of it."""
+"""Proofs for any sizes: proved properties, counterexamples to induction, and the search beside the proof."""
 
 from __future__ import annotations
 
@@ -50,16 +50,16 @@ def one_inside(self) -> bool:
     \"\"\"LK-10. At most one node is inside.\"\"\"
     return count(self.inside[n] for n in Node) <= 1
 """
-"""A lock that takes a lemma: while it is free nobody is inside."""
+"""A lock that needs a lemma: while it is free nobody is inside."""
 
 
 def proof_of(result: ProofResult, name: str) -> PropertyProof:
-    """The answer for one property."""
+    """The result for one property."""
     return next(proof for proof in result.properties if proof.claim.name == name)
 
 
 def without(system: System, name: str) -> System:
-    """The system without one of its properties."""
+    """The system with one of its properties left out."""
     return attrs.evolve(system, properties=tuple(prop for prop in system.properties if prop.name != name))
 
 
@@ -74,14 +74,14 @@ def test_examples_are_proved(name: str) -> None:
 
 @pytest.mark.parametrize("lemma", ["one_decision", "commit_was_promised", "promises_are_kept"])
 def test_a_lemma_that_is_missing_is_missed(lemma: str) -> None:
-    """Without any one lemma nothing is proved that needs it, and no run violates it: exit code 20."""
+    """Without any one lemma the properties that need it are unproved, and no run violates them: exit code 20."""
     result = prove(without(example("two_phase_commit"), lemma), cores=0, suggest=False)
     assert (result.verdict, result.exit_code) == ("not_inductive", 20)
     assert [each.scope for each in result.searched] == ["tiny"]
 
 
 def test_a_counterexample_is_small_and_real(compiled: Compiled) -> None:
-    """The step starts in a state where the invariant holds, in the least sizes, and the interpreter takes it."""
+    """The step starts in a state where the invariant holds, in the least sizes, and the interpreter can take it."""
     result = prove(compiled(LOCK), cores=0, suggest=False)
     found = proof_of(result, "one_inside").counterexample
     assert found is not None
@@ -93,7 +93,7 @@ def test_a_counterexample_is_small_and_real(compiled: Compiled) -> None:
 
 
 def test_a_suggested_lemma_restores_the_proof(compiled: Compiled) -> None:
-    """What is suggested is text of the language; with it in the model the proof goes through."""
+    """A suggestion is text of the model language; with it in the model the proof goes through."""
     found = proof_of(prove(compiled(LOCK), cores=0), "one_inside")
     (suggestion,) = found.suggestions
     assert suggestion.restores
@@ -104,7 +104,7 @@ def test_a_suggested_lemma_restores_the_proof(compiled: Compiled) -> None:
 
 
 def test_a_false_lemma_is_a_defect(compiled: Compiled) -> None:
-    """A lemma that a run violates ends 12 with that run, and says that it is a lemma."""
+    """If a run violates a lemma, the exit code is 12, and the text calls it a lemma."""
     lemma = "@lemma\ndef never_taken(self) -> bool:\n    return self.free\n"
     result = prove(compiled(LOCK + lemma), cores=0)
     assert (result.verdict, result.exit_code) == ("violated", 12)
@@ -114,7 +114,7 @@ def test_a_false_lemma_is_a_defect(compiled: Compiled) -> None:
 
 
 def test_a_defect_of_the_larger_scope_is_found(compiled: Compiled) -> None:
-    """What only the default scope shows is found as soon as it is not proved."""
+    """A violation that only the default scope has is found when the property is not proved."""
     body = """
     x: N
     tiny = Scope({N: 1, Node: 1})
@@ -136,7 +136,7 @@ def test_a_defect_of_the_larger_scope_is_found(compiled: Compiled) -> None:
 
 
 def test_what_rests_on_something_unproved_is_not_proved(compiled: Compiled) -> None:
-    """A lemma that is not inductive takes with it what is proved from it alone."""
+    """If a lemma is not inductive, properties that are proved from it are not proved either."""
     lemmas = """
     @lemma
     def free_is_empty(self) -> bool:
@@ -159,14 +159,14 @@ def test_what_rests_on_something_unproved_is_not_proved(compiled: Compiled) -> N
 
 
 def test_only_what_is_needed_is_asked() -> None:
-    """One property is proved with the lemmas that it needs, and theirs; others are not asked for."""
+    """A property is proved with the lemmas that it needs, and their lemmas. Others are not asked for."""
     result = prove(example("lock_with_leases"), properties=["LL-10"], cores=0)
     assert [proof.claim.name for proof in result.properties] == ["one_writer", "tokens_come_from_the_service"]
     assert result.exit_code == 0
 
 
 def test_the_number_of_processes_changes_nothing() -> None:
-    """In this process or in two others, and asked again, the answer is the same."""
+    """The answer is the same in this process, in two others, and when asked again."""
     first = proof_to_json(prove(example("two_phase_commit"), cores=0))
     second = proof_to_json(prove(without(example("two_phase_commit"), "x"), cores=2))
     assert {**first, "timing": None} == {**second, "timing": None}
@@ -176,7 +176,7 @@ def test_the_number_of_processes_changes_nothing() -> None:
 
 
 def test_a_contradictory_assumption_is_exposed(compiled: Compiled) -> None:
-    """From a contradiction everything follows, so that it is looked for: exit code 10."""
+    """A contradictory assumption implies everything, so the prover looks for one: exit code 10."""
     body = """
     near: Rel[Node]
     seen: bool
@@ -203,7 +203,7 @@ def test_a_contradictory_assumption_is_exposed(compiled: Compiled) -> None:
 
 
 def test_an_action_that_is_never_possible_fails(compiled: Compiled) -> None:
-    """An action whose rules contradict one another, or what is assumed, is named: exit code 10."""
+    """An action is named whose rules contradict one another, or the assumptions: exit code 10."""
     action = '@action\ndef both(self, n: Node) -> None:\n    require(self.inside[n] and not self.inside[n], "LK-04")\n'
     lemma = (
         "@lemma\ndef free_is_empty(self) -> bool:\n    return not self.free or not any(self.inside[n] for n in Node)\n"
@@ -217,14 +217,14 @@ def test_an_action_that_is_never_possible_fails(compiled: Compiled) -> None:
 
 
 def test_an_invariant_that_says_nothing_fails(compiled: Compiled) -> None:
-    """What is true of every state whatever is named."""
+    """An invariant that is true in every state, reachable or not, fails."""
     idle = "@invariant\ndef idle(self) -> bool:\n    return self.free or not self.free\n"
     result = prove(compiled(LOCK + idle), cores=0, searched=False, suggest=False)
     assert [checked.what for checked in result.failed_sanity] == ["idle can be false"]
 
 
 def test_what_must_be_possible_is_reported_at_its_line(compiled: Compiled) -> None:
-    """An action at the action, an invariant at the invariant, and a start at the initial condition."""
+    """The report of a failed sanity check has the line of its action, its invariant or the initial condition."""
     system = compiled(LOCK)
     claims = ["enter possible", "one_inside can be false", "start possible"]
     places = [_possible(system, SanityCheck(claim, None, "it is not")).at for claim in claims]
@@ -242,7 +242,7 @@ def test_what_must_be_possible_is_reported_at_its_line(compiled: Compiled) -> No
 def test_a_depth_is_reported_of_each_property(
     compiled: Compiled, verdict: DepthVerdict, status: str, message: str
 ) -> None:
-    """Passed or left open, with the depth; no property is left out."""
+    """Every property is reported, passed or open, with its depth."""
     result = DepthResult("Written", verdict, 3, 7, reason="it took too long")
     record = depth_record(compiled(LOCK), "lock.py", result, None)
     assert [case.name for case in record.cases] == ["one_inside"]
@@ -250,7 +250,7 @@ def test_a_depth_is_reported_of_each_property(
 
 
 def test_a_property_whose_premise_is_impossible_says_nothing(compiled: Compiled) -> None:
-    """Where all that is assumed holds, its premise is true of no state: of this property there is no proof."""
+    """If the assumptions make a property's premise impossible, the property has no proof."""
     more = """
 @lemma
 def free_is_empty(self) -> bool:
@@ -274,7 +274,7 @@ def never_both(self, old: Self) -> bool:
 
 
 def test_a_definition_that_contradicts_itself_is_exposed(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If a Nat had no greatest value, "there is a maximum" would be false of all its values: that proves nothing."""
+    """If a Nat had no greatest value, "there is a maximum" would be false for it, and would prove everything."""
 
     def endless(self: UnboundedUniverse, value: z3.ExprRef, kind: Plain) -> z3.BoolRef:
         return value >= 0 if isinstance(kind, NatType) else self.true
@@ -300,7 +300,7 @@ def test_a_definition_that_contradicts_itself_is_exposed(compiled: Compiled, mon
 
 
 def test_what_a_proof_rests_on_is_said_in_full(compiled: Compiled) -> None:
-    """The literals that must exist, the order, the integers, the extrema, constants, assumptions, and the trial."""
+    """The answer lists assumed literals, the order, the integers, extrema, constants, assumptions, and the trial."""
     body = """
     near: Map[Node, N]
     clock: N
@@ -333,7 +333,7 @@ def test_what_a_proof_rests_on_is_said_in_full(compiled: Compiled) -> None:
 
 
 def test_false_as_a_lemma_is_exposed(compiled: Compiled) -> None:
-    """A lemma that is never true proves nothing: it fails at the start, and no action is possible with it."""
+    """A lemma that is never true proves nothing: it fails in the initial state, and makes every action impossible."""
     lemma = "@lemma\ndef never(self) -> bool:\n    return self.free and not self.free\n"
     result = prove(compiled(LOCK + lemma), cores=0, searched=False, suggest=False)
     assert proof_of(result, "never").verdict == "not_inductive"
@@ -345,7 +345,7 @@ def test_false_as_a_lemma_is_exposed(compiled: Compiled) -> None:
 
 
 def test_what_no_formula_says_is_unknown(compiled: Compiled) -> None:
-    """A sum over a sort without a size is not first-order: no answer, with the reason; the rest is proved."""
+    """A sum over a sort of any size is not first-order: there is no answer, with the reason. The rest is proved."""
     body = """
     x: Map[Node, N]
     tiny = Scope({Node: 2, N: 1})
@@ -374,7 +374,7 @@ def test_what_no_formula_says_is_unknown(compiled: Compiled) -> None:
 
 
 def test_a_minimum_has_the_meaning_it_has_in_a_scope() -> None:
-    """Over a type without a size ``min`` is the value of an element that no other one beats, in each queue its own."""
+    """Over a type of any size ``min`` is the value that no other element's value is below, in each queue separately."""
     queues = compile_model(load_model(str(Path(__file__).parents[1] / "smt" / "models" / "queues.py")))
     result = prove(queues, cores=0, searched=False, suggest=False)
     verdicts = {proof.claim.ids[0]: proof.verdict for proof in result.properties}
@@ -383,7 +383,7 @@ def test_a_minimum_has_the_meaning_it_has_in_a_scope() -> None:
 
 
 def test_no_answer_keeps_the_question(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where Z3 gives up, the reason and the question in SMT-LIB are kept, and it is never called proved."""
+    """If Z3 gives up, the answer keeps the reason and the question in SMT-LIB, and never says proved."""
     monkeypatch.setattr(asking, "ask", lambda *_, **__: SolverAnswer("unknown", reason="(incomplete quantifiers)"))
     lemma = (
         "@lemma\ndef free_is_empty(self) -> bool:\n    return not self.free or not any(self.inside[n] for n in Node)\n"
@@ -397,14 +397,14 @@ def test_no_answer_keeps_the_question(compiled: Compiled, monkeypatch: pytest.Mo
 
 
 def test_a_limit_ends_without_an_answer() -> None:
-    """Time that is up is no proof."""
+    """A proof that runs out of time is no proof."""
     result = prove(example("two_phase_commit"), cores=0, budget=Budget(seconds=1e-9))
     assert (result.verdict, result.exit_code) == ("unknown", 20)
     assert result.ended_by == "time: more than 1e-09 s"
 
 
 def test_what_cannot_be_proved_is_refused() -> None:
-    """A witness is no claim about all runs."""
+    """A witness is refused, since it is no claim about all runs."""
     with pytest.raises(UsageError, match="done: nothing that can be proved"):
         prove(example("two_phase_commit"), properties=["done"], cores=0)
 
@@ -428,11 +428,11 @@ def fall(self, n: Node) -> None:
 def never_bad(self) -> bool:
     return self.mode != Mode.BAD
 """
-"""A trap that nothing leads to: two states in a row show that nobody falls."""
+"""An unreachable trap: two consecutive states show that nobody falls."""
 
 
 def test_k_induction_needs_no_lemma(compiled: Compiled) -> None:
-    """What one state before does not show, two may."""
+    """Two earlier states may prove a property that one earlier state does not."""
     system = compiled(TRAP)
     assert prove(system, cores=0, searched=False, suggest=False).verdict == "not_inductive"
     result = prove(system, cores=0, searched=False, length=2)
@@ -441,7 +441,7 @@ def test_k_induction_needs_no_lemma(compiled: Compiled) -> None:
 
 
 def test_k_induction_needs_its_base(compiled: Compiled) -> None:
-    """A longer induction proves nothing that a short run violates."""
+    """A longer induction does not prove a property that a short run violates."""
     system = compiled(
         TRAP.replace("self.mode = Mode.OK\n@action\ndef stay", "self.mode = Mode.TRAP\n@action\ndef stay")
     )
@@ -480,7 +480,7 @@ def any_way(self) -> bool:
 
 
 def test_a_proof_names_the_ghosts_that_it_needs(compiled: Compiled) -> None:
-    """Those that the property reads, or a lemma that it needs; and no others."""
+    """A proof names the ghosts that the property and its needed lemmas read, and no others."""
     result = prove(compiled(GHOSTLY), cores=0, searched=False)
     ghosts = {proof.claim.name: (proof.needs, proof.ghosts) for proof in result.properties}
     assert ghosts == {
@@ -493,7 +493,7 @@ def test_a_proof_names_the_ghosts_that_it_needs(compiled: Compiled) -> None:
 def test_a_proof_that_some_seed_does_not_repeat_is_unstable(
     compiled: Compiled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each such property is named once, however many seeds have no answer; and nothing is called proved for good."""
+    """A property is named once if some seeds do not repeat its proof, and then nothing counts as proved."""
     real = asking.ask
 
     def ask(question: object, seconds: float, seed: int = 0, **options: object) -> SolverAnswer:
@@ -507,7 +507,7 @@ def test_a_proof_that_some_seed_does_not_repeat_is_unstable(
 
 @pytest.mark.parametrize(("mode", "steps"), [("BAD", 0), ("TRAP", 1), ("OK", None)])
 def test_a_bounded_search_shows_a_run_of_that_length(compiled: Compiled, mode: str, steps: int | None) -> None:
-    """None where the start violates the property, one where it is a trap; its figures say at which depth."""
+    """The run has no steps if the initial state violates, and one if a trap does. The figures have the depth."""
     found = unroll(
         compiled(TRAP.replace("self.mode = Mode.OK\n@action\ndef stay", f"self.mode = Mode.{mode}\n@action\ndef stay")),
         3,
@@ -519,7 +519,7 @@ def test_a_bounded_search_shows_a_run_of_that_length(compiled: Compiled, mode: s
 
 
 def test_a_bounded_search_finds_the_shortest_run(compiled: Compiled) -> None:
-    """A run of two steps is found at depth two, replayed by the interpreter, and at no smaller depth."""
+    """A run of two steps is found at depth two and no smaller depth, and the interpreter replays it."""
     system = compiled(LOCK.replace('    require(self.free, "LK-01")\n', ""))
     assert unroll(system, 1, cores=0).verdict == "none_within"
     found = unroll(system, 3, cores=0)
@@ -532,19 +532,19 @@ def test_a_bounded_search_finds_the_shortest_run(compiled: Compiled) -> None:
 
 
 def fragment_of(system: System) -> tuple[list[str], tuple[str, ...]]:
-    """The circular ways of a system's questions, and its integers."""
+    """The circles of quantifiers in a system's questions, and its integers."""
     assumed = list(system.of_kind("invariant", "lemma"))
     found = fragment(Logic(system, ghosts_read(system, assumed), assumed))
     return [f"{edge.source} -> {edge.target}: {edge.why}" for edge in found.circular], found.arithmetic
 
 
 def test_a_decidable_model_has_no_circle() -> None:
-    """Where no sort leads back to itself there is nothing to report."""
+    """If no chain of functions and quantifiers leads from a sort to itself, nothing is reported."""
     assert fragment_of(example("two_phase_commit")) == ([], ())
 
 
 def test_circles_are_named(compiled: Compiled) -> None:
-    """A function from a sort to itself, and a "for all some", are ways round; computed numbers are integers."""
+    """A function from a sort to itself, and a "for all some", make circles. Computed numbers are integers."""
     body = """
     next_one: Map[Node, Node | None]
     seen: Rel[Node, Node]
@@ -609,7 +609,7 @@ def test_what_no_formula_says_is_no_answer(compiled: Compiled, plain: str, count
 
 
 def test_the_fragment_names_what_no_formula_says(compiled: Compiled) -> None:
-    """`--fragment` goes on behind it, and calls nothing decidable."""
+    """`--fragment` continues after a construct that is not first-order, and calls no such model decidable."""
     system = compiled(COUNTED.replace("self.on = self.up[n]", f"self.on = {SAME_COUNT}"))
     assumed = list(system.of_kind("invariant"))
     found = fragment(Logic(system, frozenset(), assumed))

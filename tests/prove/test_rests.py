@@ -1,4 +1,4 @@
-"""What a proof may rest on: nothing that is not proved itself, whatever was asked for."""
+"""The lemmas of a proof: each must be proved itself, whatever properties were asked for."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def never_high(self) -> bool:
 def never_middle(self) -> bool:
     return not self.middle
 """
-"""``never_high`` needs ``never_middle``, which needs a lemma about ``low`` that is not there."""
+"""``never_high`` needs ``never_middle``, which needs a missing lemma about ``low``."""
 
 SLIDE = """
 mode: Mode
@@ -56,17 +56,17 @@ def slide(self, n: Node) -> None:
 def any_mode(self) -> bool:
     return self.mode != Mode.OK or self.mode == Mode.OK
 """
-"""A slide that goes two steps from the start, and one from anywhere else: nothing leads back to the start."""
+"""A slide that takes two steps from the start, and one from anywhere else. No step leads back to the start."""
 
 
 def verdicts(system: System, **options: object) -> dict[str, str]:
-    """The verdict of each property, without a search beside."""
+    """The verdict of each property, without a search."""
     result = prove(system, cores=0, searched=False, suggest=False, **options)  # type: ignore[arg-type]
     return {proof.claim.name: proof.verdict for proof in result.properties}
 
 
 def test_what_rests_on_the_unproved_is_not_proved(compiled: Compiled) -> None:
-    """A property whose lemma fails is not proved, and the text says on what it rests; asked for alone, too."""
+    """A property whose lemma fails is not proved, also if asked for alone, and the text names the lemma."""
     system = compiled(CHAIN)
     wanted = {"never_high": "not_inductive", "never_middle": "not_inductive"}
     assert verdicts(system) == wanted
@@ -76,26 +76,26 @@ def test_what_rests_on_the_unproved_is_not_proved(compiled: Compiled) -> None:
 
 
 def test_what_is_asked_for_alone_proves_what_it_needs(compiled: Compiled) -> None:
-    """Where one lemma fails and another one would do, that one is proved as well before it is relied on."""
+    """If one lemma fails and another one would do, the other is proved before it is used."""
     false = "@lemma\ndef also_high(self) -> bool:\n    return not self.middle and not self.high\n"
     system = compiled(CHAIN + false)
     assert verdicts(system, properties=["never_high"]) == dict.fromkeys(
         ("never_high", "never_middle", "also_high"), "not_inductive"
     )
     mended = compiled(CHAIN + false + "@lemma\ndef never_low(self) -> bool:\n    return not self.low\n")
-    # All is shown; but with that lemma nobody ever leaps, which is said.
+    # Everything is proved; but the lemma makes ``leap`` impossible, which the text says.
     assert set(verdicts(mended).values()) == {"vacuous"}
 
 
 def test_an_order_of_lemmas_changes_no_verdict() -> None:
-    """Equal properties in another order are proved alike."""
+    """The order of equal properties in the model changes no verdict."""
     system = example("lock_with_leases")
     turned = attrs.evolve(system, properties=tuple(reversed(system.properties)))
     assert verdicts(system) == verdicts(turned)
 
 
 def test_a_longer_induction_of_idempotence_has_a_base(compiled: Compiled) -> None:
-    """A repetition that changes something right at the start is not proved by assuming several states before it."""
+    """Idempotence by k-induction checks the initial states too, so a repetition that changes them is not proved."""
     for length in (1, 2, 3):
         assert verdicts(compiled(SLIDE), length=length)["slide_idempotent"] == "not_inductive"
     lower = compiled(SLIDE.replace("self.mode = Mode.OK\n@action", "self.mode = Mode.TRAP\n@action"))
@@ -129,7 +129,7 @@ def test_a_model_without_an_invariant_is_asked_too(compiled: Compiled) -> None:
 
 
 def test_no_size_can_be_smaller(compiled: Compiled) -> None:
-    """With fewer nodes fewer numbers will do, though not before: sizes are lowered until none can be any more."""
+    """A counterexample's sizes are lowered until none can be: fewer nodes may allow fewer numbers."""
     body = """
     x: N
     y: N
@@ -158,25 +158,25 @@ def test_no_size_can_be_smaller(compiled: Compiled) -> None:
 
 
 class Interrupted:
-    """A solver during whose work Ctrl-C was pressed, as Z3 tells it."""
+    """A solver that was interrupted by Ctrl-C during a check, as Z3 reports it."""
 
     def check(self) -> z3.CheckSatResult:
-        """No answer."""
+        """Return "unknown"."""
         return z3.unknown
 
     def reason_unknown(self) -> str:
-        """Why."""
+        """The reason that Z3 gives after Ctrl-C."""
         return "interrupted from keyboard"
 
 
 def test_an_interrupt_that_z3_takes_is_passed_on() -> None:
-    """Z3 catches Ctrl-C while it works; that is no answer of its own."""
+    """If Z3 catches Ctrl-C during a check, the interrupt is raised again, not taken for an answer."""
     with pytest.raises(KeyboardInterrupt):
         checked(Interrupted())
 
 
 def test_ctrl_c_ends_a_proof_without_an_answer(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the midst of a question as well as between two."""
+    """Ctrl-C ends a proof without an answer, during a question and between two."""
 
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
@@ -189,7 +189,7 @@ def test_ctrl_c_ends_a_proof_without_an_answer(compiled: Compiled, monkeypatch: 
 
 
 def test_a_question_takes_no_longer_than_is_left() -> None:
-    """What a budget leaves limits each question, and nothing that is left ends the check."""
+    """The rest of the budget limits each question. When nothing is left the check ends."""
     now = [0.0]
     askers = Askers(0, Meter(Budget(seconds=5.0), clock=lambda: now[0]))
     now[0] = 4.0
@@ -223,11 +223,11 @@ def leap(self, n: Node) -> None:
 def leap_idempotent(self) -> bool:
     return not self.low
 """
-"""``leap`` is idempotent only while ``low`` is False, which a lemma says that is false, and named like that claim."""
+"""``leap`` is idempotent only while ``low`` is False. A false lemma says so, and has the name of that claim."""
 
 
 def test_a_lemma_named_like_an_idempotence_is_asked_for(compiled: Compiled) -> None:
-    """What the idempotence needs is not taken for proved because it is called like it."""
+    """A lemma with the name of an idempotence claim is still proved before the claim uses it."""
     result = prove(compiled(SHADOW), properties=["SH-11"], cores=0, searched=False, suggest=False)
     assert result.verdict == "not_inductive"
     assert [(proof.claim.name, proof.claim.kind) for proof in result.properties] == [
@@ -238,7 +238,7 @@ def test_a_lemma_named_like_an_idempotence_is_asked_for(compiled: Compiled) -> N
 
 
 def test_runs_from_no_start_say_nothing(compiled: Compiled) -> None:
-    """Where assumptions leave no initial state there is nothing within any depth, and that is no answer."""
+    """If the assumptions exclude every initial state, a bounded search has no answer."""
     body = """
     near: Rel[Node]
     seen: bool
@@ -277,14 +277,14 @@ def few(self) -> bool:
 
 @pytest.mark.parametrize("limit", [1, 2, 3])
 def test_elements_that_are_counted_are_all_different(compiled: Compiled, limit: int) -> None:
-    """No element counts twice: with fewer than the limit one more may enter, and with one fewer still the same."""
+    """A count counts each element once: one below the limit another may enter, and at the limit none."""
     assert verdicts(compiled(COUNTED.replace("LIMIT", str(limit)))) == {"few": "proved"}
     more = COUNTED.replace("< LIMIT", f"<= {limit}").replace("LIMIT", str(limit))
     assert verdicts(compiled(more)) == {"few": "not_inductive"}
 
 
 def test_idempotence_compares_optionals(compiled: Compiled) -> None:
-    """What goes to and fro between None and a value is not idempotent."""
+    """An action that switches between None and a value is not idempotent."""
     body = """
     owner: Node | None
     @init

@@ -1,4 +1,4 @@
-"""A second prover: what it agrees to, what it leaves open, and what it contradicts."""
+"""A second prover, cvc5: what it confirms, leaves open and contradicts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def one_inside(self) -> bool:
 
 
 def test_a_second_prover_agrees() -> None:
-    """cvc5 calls a contradiction whatever Z3 does, of the same questions, by itself."""
+    """cvc5 answers the same questions independently, and confirms each of Z3's contradictions."""
     result = prove(example("two_phase_commit"), cores=0, second=True)
     assert result.second is not None
     assert (result.exit_code, result.second.agreed, result.second.unanswered) == (0, 24, ())
@@ -38,7 +38,7 @@ def test_a_second_prover_agrees() -> None:
 
 
 def test_what_only_one_prover_shows_is_a_disagreement(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If Z3 called everything a contradiction, cvc5 would name what is possible: exit code 1."""
+    """If Z3 called everything contradictory, cvc5 would find satisfiable questions: exit code 1."""
     monkeypatch.setattr(asking, "ask", lambda *_, **__: SolverAnswer("unsat"))
     result = prove(compiled(UNLOCKED), cores=0, searched=False, sane=False, tried=False, suggest=False, second=True)
     assert result.second is not None
@@ -48,7 +48,7 @@ def test_what_only_one_prover_shows_is_a_disagreement(compiled: Compiled, monkey
 
 
 def test_what_the_second_prover_cannot_answer_is_not_green(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A question without its answer is named, and leaves the proof open."""
+    """A question without an answer of cvc5 is named, and leaves the proof open."""
     monkeypatch.setattr(second, "ask_cvc5", lambda *_: SolverAnswer("unknown", reason="no time"))
     result = prove(example("two_phase_commit"), properties=["final"], cores=0, second=True)
     assert result.second is not None
@@ -57,7 +57,7 @@ def test_what_the_second_prover_cannot_answer_is_not_green(monkeypatch: pytest.M
 
 
 def test_what_is_no_question_has_no_answer() -> None:
-    """A text that cvc5 does not take is answered by nothing but the reason."""
+    """If cvc5 cannot parse a question, the answer is the reason alone."""
     answer = ask_cvc5(SolverQuestion("(assert (nonsense))", ()), 1.0)
     assert answer.verdict == "unknown"
     assert "nonsense" in answer.reason
@@ -66,14 +66,14 @@ def test_what_is_no_question_has_no_answer() -> None:
 def test_a_package_that_is_missing_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The line names the extra that brings it."""
+    """If cvc5 is not installed, one line names the extra to install."""
     monkeypatch.setattr(prover, "is_installed", lambda: False)
     assert main(["prove", str(EXAMPLES / "two_phase_commit.py"), "--with", "cvc5"]) == 2
     assert capsys.readouterr().err.strip().endswith("pip install 'holdfast[cvc5]'")
 
 
 def test_a_package_is_there_if_python_finds_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is imported for that."""
+    """The test for a package does not import it."""
     asked: list[str] = []
     monkeypatch.setattr(prover, "find_spec", lambda name: asked.append(name) or object())
     assert prover.is_installed()

@@ -1,4 +1,4 @@
-"""A proof is tried before it is believed: what a search of other sizes violates is not proved."""
+"""A proof is tried before it is believed: a property that a search of another size violates is not proved."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def go(self, n: Node, m: Node) -> None:
 def quiet(self) -> bool:
     return not any(self.bad[n] for n in Node)
 """
-"""Its only scope is too small for a step."""
+"""A model whose only scope is too small for any step."""
 
 GIVEN = """
 near: Rel[Node]
@@ -57,21 +57,21 @@ def quiet(self) -> bool:
 
 
 class LostWrites(BodyFormulas):
-    """No write has an effect."""
+    """An emitter that loses every write."""
 
     def assign(self, stmt: Assign, run: Execution) -> None:
         pass
 
 
 class Lossy(Logic):
-    """Formulas in which nothing is written."""
+    """Formulas that lose every write."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options, bodies=LostWrites)
 
 
 def test_a_proof_that_a_run_contradicts_is_a_disagreement(compiled: Compiled) -> None:
-    """With a fault in the formulas the proof goes through, and a search of two nodes violates it: exit code 1."""
+    """With faulty formulas the proof goes through, but a search with two nodes violates it: exit code 1."""
     result = prove(compiled(PAIR), cores=0, logic=Lossy)
     assert (result.verdict, result.exit_code) == ("contradicted", 1)
     assert [(proof.claim.name, proof.verdict) for proof in result.properties] == [("quiet", "contradicted")]
@@ -88,7 +88,7 @@ def test_a_proof_that_a_run_contradicts_is_a_disagreement(compiled: Compiled) ->
 
 
 def test_the_run_can_be_taken_again_in_the_scope_that_is_printed(compiled: Compiled) -> None:
-    """With that scope in the class the line of the run replays: it is of the same model in the same scope."""
+    """With the printed scope in the class, the printed line replays: its model and scope are the same."""
     found = prove(compiled(PAIR), cores=0, logic=Lossy).trial
     assert found is not None
     assert found.violation is not None
@@ -98,7 +98,7 @@ def test_the_run_can_be_taken_again_in_the_scope_that_is_printed(compiled: Compi
 
 
 def test_constants_are_drawn_that_satisfy_the_assumptions(compiled: Compiled) -> None:
-    """In every size that is tried all nodes are near, so that nothing contradicts the proof."""
+    """The trial draws constants that satisfy the assumption: all nodes are near, so it contradicts nothing."""
     result = prove(compiled(GIVEN), cores=0, searched=False, sane=False)
     assert result.verdict == "proved"
     assert result.trial is not None
@@ -109,7 +109,7 @@ def test_constants_are_drawn_that_satisfy_the_assumptions(compiled: Compiled) ->
 def test_an_assumption_that_formulas_get_wrong_is_a_disagreement(
     compiled: Compiled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the formulas take an assumption for true of constants of which the interpreter says that it is false."""
+    """If formulas take an assumption for true and the interpreter finds it false, the exit code is 1."""
     holds = Encoding.holds
 
     def faulty(self: Encoding, prop: Any, state: State) -> z3.BoolRef:
@@ -123,7 +123,7 @@ def test_an_assumption_that_formulas_get_wrong_is_a_disagreement(
 
 
 def test_sizes_go_beyond_the_scopes(compiled: Compiled) -> None:
-    """One to three elements, and numbers further than any scope goes; not more sizes than there is time for."""
+    """The trial has sizes of one to three and numbers beyond every scope, and stops when time is up."""
     system = compiled(PAIR)
     assert [dict(sizes) for sizes in trial_sizes(system, {})] == [{"Node": size} for size in (1, 2, 3)]
     lock = example("lock_with_leases")
@@ -136,13 +136,13 @@ def test_sizes_go_beyond_the_scopes(compiled: Compiled) -> None:
 
 
 def test_a_literal_exists_in_every_size_that_is_tried(compiled: Compiled) -> None:
-    """A smaller scope is not what the proof speaks of."""
+    """Scopes without room for a literal are not tried, since the proof assumes that the literal exists."""
     body = PAIR.replace("n: Node, m: Node", "n: Node, m: Node, e: N").replace("Scope({", "Scope({N: 5, ")
     assert min(each["N"] for each in trial_sizes(compiled(body), {"N": 4})) == 4
 
 
 def test_each_number_goes_as_far_as_its_scopes_and_one_further(compiled: Compiled) -> None:
-    """Beside a number that has fewer values to go through: both are tried at their greatest."""
+    """A number with few values and one with many are both tried at their greatest values."""
     system = compiled(PAIR)
     scope = attrs.evolve(system.scopes["tiny"], sizes={"Node": 1, "N": 1, "M": 5})
     two = attrs.evolve(system, nats=(NatType("N"), NatType("M")), scopes={"tiny": scope})
@@ -151,7 +151,7 @@ def test_each_number_goes_as_far_as_its_scopes_and_one_further(compiled: Compile
 
 
 def test_a_proof_that_nothing_contradicts_says_what_was_tried() -> None:
-    """The searches are counted, in states that do not depend on the machine."""
+    """The trial's figures have the number of searched states, which does not depend on the machine."""
     first, second = (prove(example("two_phase_commit"), cores=0).trial for _ in range(2))
     assert first is not None
     assert first == second

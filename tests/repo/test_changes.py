@@ -1,4 +1,4 @@
-"""A change that users may notice brings a note: ``changelog.d/NUMBER.KIND.md``."""
+"""A change that users may notice has a note: ``changelog.d/NUMBER.KIND.md``."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ NOTES = ROOT / "changelog.d"
 VISIBLE = ("holdfast/", "models/", "spark/", "reports/")
 NAME = re.compile(r"(\d+)\.(added|changed|fixed|removed)\.md")
 NO_NOTE = re.compile(r"^No-note: \S.*", re.MULTILINE)
-"""The line of a commit's message that says why nobody has to be told."""
+"""The line of a commit message that gives the reason why no note is needed."""
 
 BASE = "CHANGE_BASE"
-"""The environment variable that names the commit to compare with; otherwise what ``origin/main`` has."""
+"""The environment variable with the commit to compare with. The default is ``origin/main``."""
 
 
 def git(*arguments: str) -> str | None:
-    """What git prints; None where it fails, or is no repository."""
+    """The output of git; None if it fails or there is no repository."""
     try:
         ran = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S607
     except (OSError, subprocess.CalledProcessError):
@@ -32,7 +32,7 @@ def git(*arguments: str) -> str | None:
 
 
 def base() -> str | None:
-    """The last commit that is not part of the change: the one before the last, where ``origin/main`` does not tell."""
+    """The commit before the change: the branch point from ``origin/main``, or HEAD's parent if that tells nothing."""
     named = os.environ.get(BASE) or "origin/main"
     common, head = git("merge-base", named, "HEAD"), git("rev-parse", "HEAD")
     assert common is not None or BASE not in os.environ, f"{BASE} is {named}, and there is no such commit; correct it"
@@ -42,7 +42,7 @@ def base() -> str | None:
 
 
 def lacks_note(changed: Iterable[str], messages: str) -> list[str]:
-    """The changed files that ask for a note, if there is none and no message says why."""
+    """The changed files that need a note, if there is no note and no message gives a reason."""
     files = list(changed)
     noted = any(file.startswith("changelog.d/") and NAME.fullmatch(file.removeprefix("changelog.d/")) for file in files)
     if noted or "CHANGELOG.md" in files or NO_NOTE.search(messages):
@@ -51,7 +51,7 @@ def lacks_note(changed: Iterable[str], messages: str) -> list[str]:
 
 
 def test_the_change_has_a_note() -> None:
-    """What ``origin/main`` lacks, or its last commit, has a note if it touches what users see."""
+    """The commits since ``origin/main``, or the last commit, have a note if they change what users see."""
     since = base()
     if since is None:
         pytest.skip(f"there is no commit to compare with: deepen the clone, or name one in {BASE}")
@@ -64,7 +64,7 @@ def test_the_change_has_a_note() -> None:
 
 
 def test_a_change_without_a_note_is_seen() -> None:
-    """A file that users see asks for a note, another one does not; a note, a release or a reason is enough."""
+    """A file that users see needs a note, and other files do not. A note, a release or a reason is enough."""
     assert lacks_note(["holdfast/cli/app.py", "tests/x.py"], "Do it\n") == ["holdfast/cli/app.py"]
     assert lacks_note(["tests/x.py", "docs/a.md"], "") == []
     assert lacks_note(["spark/a.py", "changelog.d/16.added.md"], "") == []
@@ -76,7 +76,7 @@ def test_a_change_without_a_note_is_seen() -> None:
 
 @pytest.mark.parametrize("path", sorted(NOTES.glob("*.md")), ids=lambda path: path.name)
 def test_notes_are_named_and_written_as_lists(path: Path) -> None:
-    """NUMBER.KIND.md, and every line is a point or the rest of one."""
+    """Notes are named NUMBER.KIND.md, and every line begins or continues a list item."""
     if path.name == "README.md":
         return
     assert NAME.fullmatch(path.name), "name it NUMBER.KIND.md"
@@ -84,7 +84,7 @@ def test_notes_are_named_and_written_as_lists(path: Path) -> None:
 
 
 def test_the_notes_can_be_gathered() -> None:
-    """``make changelog`` prints each point of each note, below the heading of its kind, with links that lead on."""
+    """``make changelog`` prints each item of each note, below the heading of its kind, with working links."""
     ran = subprocess.run(
         [sys.executable, "-m", "towncrier", "build", "--draft", "--version", "next"],
         cwd=ROOT,

@@ -1,4 +1,4 @@
-"""The slowest files of tests, as a run of the tests shows them."""
+"""The report of the slowest test files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.durations import as_json, slowest
 
 
 def test_the_slowest_come_first() -> None:
-    """Ten files at most, with what was recorded of each; of equals the first by name."""
+    """At most ten files are shown, with their recorded times. Equally slow files are sorted by name."""
     seconds = {f"tests/{number}.py": float(number) for number in range(12)} | {"tests/a.py": 11.0}
     lines = slowest(seconds, {"tests/11.py": 4.0})
     assert len(lines) == 10
@@ -20,6 +20,6 @@ def test_the_slowest_come_first() -> None:
 
 
 def test_the_record_has_files_that_are_there_and_take_long() -> None:
-    """A file that is gone, and one that takes less than a second, are left out."""
+    """The record leaves out files that are gone, and files that take less than a second."""
     this = "tests/repo/test_durations.py"
     assert json.loads(as_json({"tests/gone.py": 9.0, this: 1.0, "tests/durations.py": 0.9})) == {this: 1.0}

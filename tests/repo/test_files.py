@@ -1,4 +1,4 @@
-"""What the repository holds: sources and small data, nothing that was downloaded or built."""
+"""The files of the repository: sources and small data, nothing downloaded or built."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 LARGEST = 300_000
-"""Bytes. The lock file and the stored results are the largest; a wheel or an archive is larger by far."""
+"""Limit in bytes. The lock file and the stored results are the largest; a wheel or an archive is larger by far."""
 
 
 def misfits(root: Path, names: list[str]) -> list[str]:
-    """The files that are too large, or that are no text."""
+    """The files that are too large, or not text."""
     contents = {name: (root / name).read_bytes() for name in names}
     return [name for name, data in contents.items() if len(data) > LARGEST or b"\0" in data]
 
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="only a clone says which files belong to the repository")
 def test_files_are_small_and_text() -> None:
-    """Every file that a clone brings is text, and none is larger than the largest that people maintain."""
+    """Every tracked file is text, and none is larger than the largest that people maintain."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S607
     names = [name for name in listed.stdout.split("\0") if name and (ROOT / name).exists()]
     assert len(names) > 100
@@ -28,7 +28,7 @@ def test_files_are_small_and_text() -> None:
 
 
 def test_misfits_are_seen(tmp_path: Path) -> None:
-    """An archive and a long text are named, a short text is not."""
+    """The test finds an archive and a long text, and not a short text."""
     (tmp_path / "a.whl").write_bytes(b"PK\0")
     (tmp_path / "b.txt").write_text("x" * (LARGEST + 1))
     (tmp_path / "c.txt").write_text("x" * LARGEST)

@@ -1,4 +1,4 @@
-"""The files for GitHub and pre-commit: they can be read, and what they call is there."""
+"""The files for GitHub and pre-commit: they parse, and the commands and files that they name exist."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
 
 
 def read(path: Path) -> dict[str, Any]:
-    """A file of YAML."""
+    """The content of a YAML file."""
     found: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
     return found
 
 
 def commands(workflow: dict[str, Any]) -> list[str]:
-    """What the steps of a workflow run."""
+    """The commands of a workflow's steps."""
     return [step["run"] for job in workflow["jobs"].values() for step in job["steps"] if "run" in step]
 
 
@@ -31,7 +31,7 @@ def targets() -> set[str]:
 
 
 def test_a_change_runs_what_ci_runs() -> None:
-    """On each Python that the Makefile looks for."""
+    """The workflow of a change runs ``.ci/run`` alone, on each Python that the Makefile looks for."""
     workflow = read(ROOT / ".github" / "workflows" / "change.yml")
     assert commands(workflow) == [".ci/run"]
     pythons = workflow["jobs"]["test"]["strategy"]["matrix"]["python"]
@@ -41,7 +41,7 @@ def test_a_change_runs_what_ci_runs() -> None:
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
 def test_workflows_call_what_there_is(path: Path) -> None:
-    """A target of the Makefile, or a file of the repository; and every job ends some time."""
+    """Workflows name existing targets and files, and every job has a time limit."""
     workflow = read(path)
     for command in commands(workflow):
         words = command.split()
@@ -51,7 +51,7 @@ def test_workflows_call_what_there_is(path: Path) -> None:
 
 @pytest.mark.parametrize("path", [path for path in FORMS if path.stem != "config"], ids=lambda path: path.stem)
 def test_forms_ask_for_something(path: Path) -> None:
-    """Name, description, and fields with an id and a label."""
+    """Issue forms have a name, a description, and fields with an id and a label."""
     form = read(path)
     assert form["name"]
     assert form["description"]

@@ -1,5 +1,7 @@
-"""Who may import whom: cli -> records -> check -> runs -> trace -> lower -> ir <- lang; models only the language and
-their parts; the implementation nothing but itself, so that the models can judge it.
+"""The allowed imports: cli -> records -> check -> runs -> trace -> lower -> ir <- lang.
+
+Models import only the language and their parts. The implementation imports only itself, so that the models can judge it
+independently.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ ALLOWED = {
     "reports": ["reports", "holdfast.records", "holdfast.ir"],
     "spark": ["spark", "holdfast.records", *ENGINE],
 }
-"""For each package, most particular first, what its modules may import of this repository."""
+"""For each package, the most specific first: the modules of this repository that it may import."""
 
 EXCEPTIONS = {
     "holdfast.__main__": ["holdfast.cli"],
@@ -47,7 +49,7 @@ EXCEPTIONS = {
 EXTENDED = {
     "models.cancellation": "models.reassignment",
 }
-"""The models that extend another one: there is no other way in which a model knows of a model."""
+"""Models that extend another model. No other model may import a model."""
 
 LAYERS = {
     "holdfast.lower": ["outcome", "statistics", "layout", "symmetry", "random_runs", "python", "graph", "provenance",
@@ -59,7 +61,7 @@ LAYERS = {
     "spark": ["cluster", "campaign", "search", "cli"],
     "holdfast.check.conform": ["logs", "dumps", "mappings", "judge", "answer", "walks", "dump_log"],
 }  # fmt: skip
-"""The folders and modules of a package, lowest first: each imports those before it alone."""
+"""The folders and modules of each package, lowest first: each may import only the earlier ones."""
 
 SINGLE = {
     "boto3": "one module of a package",  # files of campaigns, and objects of nodes
@@ -75,7 +77,7 @@ SINGLE = {
     "textual": "holdfast.cli.explorer",
     "z3": "holdfast.lower.smt",
 }
-"""The libraries that can be left out or load slowly, and where each belongs: a package, or one module somewhere."""
+"""Libraries that are optional or slow to load, and the package or module that may import each."""
 
 
 def module_name(path: Path) -> str:
@@ -86,7 +88,7 @@ def module_name(path: Path) -> str:
 
 @cache
 def imports(source: str) -> tuple[tuple[int, str], ...]:
-    """Every module or name that the source imports, with its line; imports within functions count too."""
+    """Every module or name that the source imports, with its line. Imports within functions count too."""
     return tuple(_imports(ast.parse(source)))
 
 
@@ -105,12 +107,12 @@ def _imports(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def within(name: str, packages: Sequence[str]) -> bool:
-    """Whether the dotted name is one of the packages or lies below one."""
+    """Whether the dotted name is one of the packages or is inside one."""
     return any(name == package or name.startswith(f"{package}.") for package in packages)
 
 
 def faults(module: str, source: str) -> list[str]:
-    """What a module imports against the directions, as ``module:line imports name``."""
+    """The forbidden imports of a module, as ``module:line imports name``."""
     allowed = next((names for package, names in ALLOWED.items() if within(module, [package])), [])
     # The lemmas of a model extend it; where it extends another model, they extend that one's.
     model = module.removesuffix("_proof")
@@ -127,12 +129,12 @@ def faults(module: str, source: str) -> list[str]:
 
 
 def test_imports_point_down() -> None:
-    """Every module imports only what lies below it."""
+    """Every module imports only lower layers."""
     assert [fault for path in SOURCES for fault in faults(module_name(path), path.read_text())] == []
 
 
 def upward(package: str, layers: Sequence[str], sources: Mapping[str, str]) -> list[str]:
-    """What the folders of a package import that does not lie below them."""
+    """The imports of a package's folders that are not lower in its list."""
     found = []
     for module, source in sources.items():
         layer = module.removeprefix(f"{package}.").partition(".")[0]
@@ -148,7 +150,7 @@ def upward(package: str, layers: Sequence[str], sources: Mapping[str, str]) -> l
 
 @pytest.mark.parametrize("package", LAYERS)
 def test_folders_import_downwards(package: str) -> None:
-    """What is in a package imports only what stands before it in the list, and all of it is in the list."""
+    """A module of a package imports only earlier ones of the list, and the list is complete."""
     inside = (ROOT / package.replace(".", "/")).iterdir()
     names = {path.stem for path in inside if path.suffix == ".py" or (path / "__init__.py").exists()}
     assert names - {"__init__"} == set(LAYERS[package])
@@ -156,13 +158,13 @@ def test_folders_import_downwards(package: str) -> None:
 
 
 def test_an_upward_import_between_folders_is_seen() -> None:
-    """The test itself finds one, and one of a module above the folders."""
+    """The test finds an upward import between folders, and one of a module beside the folders."""
     sources = {"p.low.a": "import p.high.b\nimport p.low.c\nimport p.top\n", "p.high.b": "import p.low.a\n"}
     assert upward("p", ["low", "high"], sources) == ["p.low.a:1 imports p.high.b", "p.low.a:3 imports p.top"]
 
 
 def circle(sources: Mapping[str, str]) -> list[str]:
-    """The modules of one circle of imports, or none; an import for types alone counts, too."""
+    """The modules of one import circle, or none. Imports for types alone count, too."""
     arrows: dict[str, set[str]] = {}
     for module, source in sources.items():
         targets = {name if name in sources else name.rpartition(".")[0] for _, name in imports(source)}
@@ -175,12 +177,12 @@ def circle(sources: Mapping[str, str]) -> list[str]:
 
 
 def test_no_module_needs_itself() -> None:
-    """No modules import each other in a circle."""
+    """There is no circle of imports."""
     assert circle({module_name(path): path.read_text() for path in SOURCES}) == []
 
 
 def test_a_circle_is_seen() -> None:
-    """The test itself finds one of three modules, by a name, by a module and for types alone."""
+    """The test finds a circle of three modules: by name, by module and for types alone."""
     types = "if TYPE_CHECKING:\n    from p.a import A\n"
     assert circle({"p.a": "from p import b", "p.b": "from p.c import C", "p.c": types}) != []
     assert circle({"p.a": "from p import b", "p.b": "from p.c import C", "p.c": ""}) == []
@@ -188,9 +190,9 @@ def test_a_circle_is_seen() -> None:
 
 @pytest.mark.parametrize("library", SINGLE)
 def test_a_heavy_library_has_one_place(library: str) -> None:
-    """Each of the libraries that can be left out is imported in its package, or by one module at most.
+    """Each of these libraries is imported in its own package, or by at most one module.
 
-    The implementation stands apart, so it may have a module of its own.
+    The implementation is separate, so it may have a module of its own for a library.
     """
     users = [
         module_name(path) for path in SOURCES if any(within(name, [library]) for _, name in imports(path.read_text()))
@@ -214,7 +216,7 @@ def late():
 
 
 def test_wrong_directions_are_seen() -> None:
-    """The test itself finds an upward import in each of its forms: plain, from, relative and late."""
+    """The test finds an upward import in each form: plain, from, relative and inside a function."""
     assert faults("holdfast.trace.text", WRONG) == [
         "holdfast.trace.text:3 imports holdfast.check.search.engine",
         "holdfast.trace.text:4 imports holdfast.cli",
@@ -224,7 +226,7 @@ def test_wrong_directions_are_seen() -> None:
 
 
 def test_models_know_the_language_alone() -> None:
-    """A model may import the language and parts, and neither the engine nor another model that it does not extend."""
+    """A model may import the language, the parts and the model that it extends, and nothing else of the repository."""
     assert faults("models.ownership", "from holdfast.lang import Model\nfrom models.parts.nodes import Nodes") == []
     assert faults("models.ownership", "import holdfast.ir\nimport models.wal") == [
         "models.ownership:1 imports holdfast.ir",

@@ -10,10 +10,10 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("holdfast", "impl", "models", "reports", "spark", "tests")
 SOURCES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
 LONGEST = 400
-"""Lines. A file that grows beyond this usually holds two ideas; split it where they part."""
+"""The limit of lines. A longer file usually holds two ideas; split it where they part."""
 
 LOOSE = {"holdfast/check": 12, "spark": 4}
-"""How many files may lie loose in a package; each verb of it has a folder."""
+"""The limit of files directly in a package; each of its verbs has a folder."""
 
 
 def name(path: Path) -> str:
@@ -27,7 +27,7 @@ def within(path: Path, folder: str) -> bool:
 
 
 def undocumented(source: str, *, tests: bool) -> Iterator[str]:
-    """What lacks a docstring: the module, and in test files each test function."""
+    """The missing docstrings of a file: of the module, and in test files of each test function."""
     tree = ast.parse(source)
     if tree.body and not ast.get_docstring(tree):
         yield "the module"
@@ -56,7 +56,7 @@ def test_few_files_lie_loose() -> None:
 
 
 def test_missing_docstrings_are_seen() -> None:
-    """The test itself names a module and a test function without docstrings, and no helper."""
+    """The test finds a module and a test function without docstrings, and ignores helpers."""
     source = "def test_it():\n    pass\n\ndef helper():\n    pass\n"
     assert list(undocumented(source, tests=True)) == ["the module", "test_it"]
     assert list(undocumented(source, tests=False)) == ["the module"]

@@ -1,5 +1,6 @@
-"""Pages in headless Chromium, over the DevTools protocol through a pipe: what a page looks like, and what it says, asks
-for and does.
+"""Pages in headless Chromium, driven over the DevTools protocol through a pipe.
+
+Tests take screenshots of a page, and read its console, its requests and the values of its scripts.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ QUIET = (
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
     "--hide-scrollbars", "--remote-debugging-pipe",
 )  # fmt: skip
-"""A browser without a screen that asks for nothing by itself, and takes commands from descriptor 3."""
+"""Options of a headless browser that makes no requests of its own and takes commands from descriptor 3."""
 
 LAUNCH = """\
 import fcntl, os, sys
@@ -34,10 +35,10 @@ os.dup2(reads, 3)
 os.dup2(writes, 4)
 os.execvp(sys.argv[3], sys.argv[3:])
 """
-"""Start a command with two pipes as descriptors 3 and 4."""
+"""Start a command with two pipes as its descriptors 3 and 4."""
 
 LIMIT = 60
-"""Seconds for an answer that takes milliseconds; a browser that hangs is a failure."""
+"""Seconds to wait for an answer that takes milliseconds. A browser that hangs fails the test."""
 
 
 def find_browser() -> str | None:
@@ -50,7 +51,7 @@ class BrowserError(Exception):
 
 
 class Browser:
-    """A Chromium with one page. ``said`` is what the page said to the console, ``asked`` the addresses it asked for."""
+    """A Chromium with one page. ``said``: its console messages. ``asked``: the addresses that it requested."""
 
     def __init__(self, command: str) -> None:
         self._profile = tempfile.TemporaryDirectory(prefix="holdfast-browser-", ignore_cleanup_errors=True)
@@ -82,7 +83,7 @@ class Browser:
 
     def __exit__(self, *_: object) -> None:
         self._session = None
-        # A browser that was killed may leave processes that still write to its profile.
+        # A killed browser may leave processes behind that still write to its profile.
         with suppress(BrowserError, OSError):
             self._ask("Browser.close")
         try:
@@ -95,7 +96,7 @@ class Browser:
         self._profile.cleanup()
 
     def open(self, page: Path, *, width: int = 1280, dark: bool = False, scripts: bool = True) -> None:
-        """Show a page in a window so wide, to a reader who likes it light or dark, with or without its scripts."""
+        """Show a page in a window of this width, with a light or dark colour scheme, with or without scripts."""
         self.said, self.asked, self._loaded = [], [], False
         self._ask("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
@@ -107,14 +108,14 @@ class Browser:
         self.asked.remove(page.as_uri())
 
     def evaluate(self, script: str) -> Any:
-        """What an expression comes to in the page."""
+        """The value of a JavaScript expression in the page."""
         answer = self._ask("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in answer:
             raise BrowserError(str(answer["exceptionDetails"]))
         return answer["result"].get("value")
 
     def screenshot(self, *, whole: bool = False) -> bytes:
-        """A picture of the window, or of the whole page, as PNG."""
+        """A screenshot of the window or of the whole page, as PNG."""
         answer = self._ask("Page.captureScreenshot", captureBeyondViewport=whole)
         return base64.b64decode(answer["data"])
 
@@ -135,7 +136,7 @@ class Browser:
                 return found
 
     def _take(self) -> dict[str, Any]:
-        """The next message, noted if it is an event."""
+        """The next message. An event is recorded."""
         while b"\0" not in self._rest:
             if not select.select([self._read], [], [], LIMIT)[0]:
                 raise BrowserError(f"no answer within {LIMIT} s")

@@ -1,4 +1,4 @@
-"""``docs/ci.md``, followed: its workflows are YAML, and every command in them runs on a model and writes its files."""
+"""Follows ``docs/ci.md``: its workflows are YAML, and each of its commands runs on a model and writes its reports."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ WORKFLOWS = [yaml.safe_load(block.text) for block in BLOCKS if block.language ==
 MODEL = (ROOT / "docs/examples/two_phase_commit.py").read_text()
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 FEW = "400"
-"""Runs, instead of the millions of the page."""
+"""The number of runs, in place of the page's millions."""
 
 
 def steps(workflow: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """All steps of all jobs."""
+    """All steps of all jobs of a workflow."""
     for job in workflow["jobs"].values():
         yield from job["steps"]
 
@@ -41,10 +41,10 @@ COMMANDS += [
 
 
 def test_workflows_are_workflows() -> None:
-    """Each step does one thing; what reads the reports does so after a failure, and they are kept."""
+    """Each step does one thing. Steps that read reports run after a failure too, and the reports are kept."""
     assert len(WORKFLOWS) == 2
     for workflow in WORKFLOWS:
-        # YAML 1.1 takes the key `on` for a truth value.
+        # YAML 1.1 reads the key `on` as the boolean true.
         assert {"name", "permissions", "jobs"} <= set(workflow)
         assert workflow.get("on", workflow.get(True))
         assert workflow["permissions"]["security-events"] == "write"
@@ -60,7 +60,7 @@ def test_workflows_are_workflows() -> None:
 
 
 def test_the_page_names_the_commands() -> None:
-    """The verbs of the issue are all shown, and the seed is the commit's."""
+    """The page shows every verb with reports, and the seed is the commit's."""
     verbs = [re.findall(r"holdfast (\w+)", command)[0] for command in COMMANDS]
     assert verbs == ["check", "prove", "mutate", "walk", "campaign", "campaign", "check"]
     assert all('--seed "0x${GITHUB_SHA::16}"' in command for command in COMMANDS if "--traces" in command)
@@ -68,12 +68,12 @@ def test_the_page_names_the_commands() -> None:
 
 
 def shell(text: str) -> str:
-    """The command as a shell takes it, with fewer runs."""
+    """The command as a shell runs it, with fewer runs."""
     return re.sub(r"--traces \d+", f"--traces {FEW}", text)
 
 
 def words(command: str) -> list[str]:
-    """The arguments that bash makes of a command, for the commit that GitHub names."""
+    """The words into which bash splits a command, for the commit that GitHub names."""
     said = subprocess.run(
         ["/bin/bash", "-euc", f"holdfast() {{ printf '%s\\0' \"$@\"; }}; {shell(command)}"],
         env={"GITHUB_SHA": COMMIT},
@@ -85,14 +85,14 @@ def words(command: str) -> list[str]:
 
 
 def check_files(command: str, folder: Path) -> None:
-    """The reports that a command names are there, and follow their schemas."""
+    """Check that the reports that a command names exist, and follow their schemas."""
     for name in re.findall(r"--junit (\S+)\.xml", command):
         read(folder / f"{name}.xml", folder / f"{name}.sarif")
 
 
 @pytest.mark.parametrize("command", [command for command in COMMANDS if "campaign" not in command])
 def test_commands_run(holdfast: Run, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each ends 0 on a model that holds, and its reports follow their schemas."""
+    """Each command ends with 0 on a model that holds, and its reports follow their schemas."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "out").mkdir()
     (tmp_path / "lease.py").write_text(MODEL)
@@ -103,7 +103,7 @@ def test_commands_run(holdfast: Run, command: str, tmp_path: Path, monkeypatch: 
 
 @pytest.mark.slow
 def test_the_campaign_runs(tmp_path: Path) -> None:
-    """On Spark, and its page is written."""
+    """The page's campaign runs on Spark and writes its page."""
     reader = Reader(tmp_path)
     (reader.folder / "lease.py").write_text(MODEL)
     (reader.folder / "out").mkdir()

@@ -1,4 +1,4 @@
-"""The page of a campaign: sound markup whatever names there are, nothing from elsewhere, and as Chromium has it."""
+"""The page of a campaign: valid markup for any names, nothing loaded from elsewhere, and its look in Chromium."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ VOID = {"meta", "link", "input", "br", "hr", "img"}
 
 @pytest.fixture(scope="module")
 def made() -> Callable[[str], Summary]:
-    """The samples, each made once."""
+    """The sample campaigns, each made once."""
     held: dict[str, Summary] = {}
 
     def of(name: str) -> Summary:
@@ -60,7 +60,7 @@ def made() -> Callable[[str], Summary]:
 
 
 class Page(HTMLParser):
-    """A page taken apart; ``faults`` are what is wrong with its markup."""
+    """A parsed page. ``faults``: the errors of its markup."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -106,7 +106,7 @@ class Page(HTMLParser):
 
 
 def _faults(tag: str, given: dict[str, str], ids: list[str]) -> Iterator[str]:
-    """What is wrong with the attributes of an element, in a page with these ids."""
+    """The errors in the attributes of an element, in a page with these ids."""
     for name, value in given.items():
         if name == "style" or name.startswith("on"):
             yield f"the policy forbids {name}"
@@ -123,12 +123,12 @@ def _faults(tag: str, given: dict[str, str], ids: list[str]) -> Iterator[str]:
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_the_markup_is_sound(made: Callable[[str], Summary], name: str) -> None:
-    """Elements close, links lead somewhere within, headings have an order, tables captions, and pictures texts."""
+    """Elements are closed, links have targets, headings are in order, tables have captions, and pictures have texts."""
     assert Page(render(made(name))).faults == []
 
 
 def test_unsound_markup_is_seen(made: Callable[[str], Summary]) -> None:
-    """The check itself names an element left open, a link out, a style, a missing target, and a heading too deep."""
+    """The check finds an unclosed element, an external link, a style, a missing target, and a heading too deep."""
     page = render(made("clean"))
     for wrong in (
         "<div>",
@@ -143,7 +143,7 @@ def test_unsound_markup_is_seen(made: Callable[[str], Summary]) -> None:
 
 
 def test_names_are_texts_and_never_markup(made: Callable[[str], Summary]) -> None:
-    """A model, a rule, a property or a predicate may be called anything; the page shows it as it is."""
+    """A model, rule, property or predicate may have any name. The page shows it as text."""
     page = Page(render(made("hostile")))
     assert len(page.inside["script"]) == len(page.inside["style"]) == 1
     shown = " ".join(page.inside["main"])
@@ -153,7 +153,7 @@ def test_names_are_texts_and_never_markup(made: Callable[[str], Summary]) -> Non
 
 
 def test_the_policy_names_what_there_is(made: Callable[[str], Summary]) -> None:
-    """One style and one script by their digests; everything else is forbidden."""
+    """The policy allows one style and one script, by their digests, and nothing else."""
     page = Page(render(made("found")))
     (policy,) = (given["content"] for _, given in page.tags if given.get("http-equiv") == "Content-Security-Policy")
     allowed = dict(part.split(" ", 1) for part in policy.split("; "))
@@ -165,12 +165,12 @@ def test_the_policy_names_what_there_is(made: Callable[[str], Summary]) -> None:
 
 
 def test_equal_summaries_give_equal_bytes(made: Callable[[str], Summary]) -> None:
-    """There is no date in the page, and no chance."""
+    """The page contains no date and nothing random."""
     assert render(made("found")) == render(summary(**SAMPLES["found"]))
 
 
 def test_the_page_says_what_it_leaves_out(made: Callable[[str], Summary]) -> None:
-    """Findings, actions in the matrix and rules are limited; the number of the others stands there."""
+    """Findings, the actions of the matrix and rules are limited. The page says how many more there are."""
     page = render(made("40 findings"))
     assert page.count('<article class="finding"') == MOST_FINDINGS
     assert f"{40 - MOST_FINDINGS} more, met more seldom, are left out" in page
@@ -181,7 +181,7 @@ def test_the_page_says_what_it_leaves_out(made: Callable[[str], Summary]) -> Non
 
 
 def test_a_finding_has_its_run_its_replay_line_and_its_place(made: Callable[[str], Summary]) -> None:
-    """The diagram is drawn from the ITF of the shrunk run, without a style of its own."""
+    """The diagram is drawn from the shrunk run's ITF, and has no style of its own."""
     page = render(made("found"))
     assert page.count('role="img" width=') == len(made("found").findings)
     assert page.count("<style>") == 1
@@ -194,7 +194,7 @@ def test_a_finding_has_its_run_its_replay_line_and_its_place(made: Callable[[str
 
 
 def test_the_rules_of_the_page_are_explained(made: Callable[[str], Summary]) -> None:
-    """The removed rule stands below with its row; a model without rows beside it borrows no other's."""
+    """A removed rule is explained below with its row. A model without a file of rows shows no rows of another model."""
     page = render(made("found"))
     assert page.count('<a href="#rules">Rules</a>') == 1
     assert "<dt>ST-14</dt><dd>The controller refuses an open with a newer epoch" in page
@@ -206,7 +206,7 @@ def test_the_rules_of_the_page_are_explained(made: Callable[[str], Summary]) -> 
     "itf", ["", "{", "[]", '{"states": []}', '{"vars": ["x"], "states": [{"x": {"#map": 7}}]}', "[" * 9_999]
 )
 def test_a_run_that_cannot_be_drawn_is_text(made: Callable[[str], Summary], itf: str) -> None:
-    """Whatever the ITF holds, the text stands there, and open."""
+    """If the ITF cannot be drawn, the run's text is there, unfolded."""
     found = made("found")
     first = found.findings[0]
     assert first.shrunk is not None
@@ -217,7 +217,7 @@ def test_a_run_that_cannot_be_drawn_is_text(made: Callable[[str], Summary], itf:
 
 
 def test_a_very_long_run_is_text(made: Callable[[str], Summary]) -> None:
-    """Nobody reads a diagram of thousands of steps."""
+    """A run of thousands of steps is shown as text, without a diagram."""
     found = made("found")
     first = found.findings[0]
     assert first.shrunk is not None
@@ -228,7 +228,7 @@ def test_a_very_long_run_is_text(made: Callable[[str], Summary]) -> None:
 
 
 def test_the_page_styles_all_that_diagrams_use() -> None:
-    """A diagram gives its style to the page; a class that is new there needs a rule here."""
+    """The page's style has a rule for each class that diagrams use."""
     classes = set(re.findall(r"\.([a-z]+)", STYLE))
     css = Path("spark/campaign/page/campaign.css").read_text(encoding="utf-8")
     assert classes - set(re.findall(r"\.run \.([a-z]+)", css)) == set()
@@ -249,7 +249,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def pages(made: Callable[[str], Summary], tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """The samples' pages as files."""
+    """The files of the samples' pages."""
     folder = tmp_path_factory.mktemp("pages")
 
     def of(name: str) -> Path:
@@ -265,7 +265,7 @@ GROUND = "getComputedStyle(document.body).backgroundColor"
 
 @pytest.mark.parametrize("name", ["found", "not begun", "60 actions", "hostile"])
 def test_the_page_opens_silently(browser: Browser, pages: Callable[[str], Path], name: str) -> None:
-    """No word on the console, no request, and nothing sticks out at the side, wide or narrow, light or dark."""
+    """The page logs nothing, requests nothing, and has no horizontal overflow: wide and narrow, light and dark."""
     for width in (1280, 400):
         for dark in (False, True):
             browser.open(pages(name), width=width, dark=dark)
@@ -277,7 +277,7 @@ def test_the_page_opens_silently(browser: Browser, pages: Callable[[str], Path],
 
 
 def test_a_page_that_talks_and_asks_is_noticed(browser: Browser, tmp_path: Path) -> None:
-    """The test above would see an error, a request, and a script that the policy does not know."""
+    """The test above notices an error, a request, and a script that the policy does not allow."""
     page = tmp_path / "wrong.html"
     page.write_text('<img src="missing.png"><script>nowhere();</script>', encoding="utf-8")
     browser.open(page)
@@ -286,7 +286,7 @@ def test_a_page_that_talks_and_asks_is_noticed(browser: Browser, tmp_path: Path)
 
 
 def test_the_policy_holds(browser: Browser, pages: Callable[[str], Path], tmp_path: Path) -> None:
-    """Were a script or a picture to slip into the page, the browser would refuse both."""
+    """The browser blocks an injected script and an injected picture."""
     page = tmp_path / "slipped.html"
     slipped = '<script>document.title = "taken over"</script><img src="missing.png">'
     page.write_text(
@@ -298,7 +298,7 @@ def test_the_policy_holds(browser: Browser, pages: Callable[[str], Path], tmp_pa
 
 
 def test_the_reader_chooses_the_colours(browser: Browser, pages: Callable[[str], Path]) -> None:
-    """Against what the system says, and back to it."""
+    """The reader can override the system's colour scheme, and return to it."""
     browser.open(pages("found"))
     light = browser.evaluate(GROUND)
     browser.evaluate("document.querySelector('button[data-theme=dark]').click()")
@@ -308,7 +308,7 @@ def test_the_reader_chooses_the_colours(browser: Browser, pages: Callable[[str],
 
 
 def test_the_filter_keeps_rows_that_match(browser: Browser, pages: Callable[[str], Path]) -> None:
-    """Of all tables of coverage, whatever the case of the letters; the number is said."""
+    """The filter applies to all coverage tables, ignores case, and shows the number of matching rows."""
     browser.open(pages("found"))
     shown = "[...document.querySelectorAll('table[data-filter] tbody tr')].filter(row => !row.hidden).length"
     every = browser.evaluate(shown)
@@ -320,7 +320,7 @@ def test_the_filter_keeps_rows_that_match(browser: Browser, pages: Callable[[str
 
 
 def test_without_scripts_all_is_there_to_read(browser: Browser, pages: Callable[[str], Path]) -> None:
-    """What needs a script is not shown, and nothing else is missing."""
+    """Without scripts the page hides the controls that need them, and shows everything else."""
     browser.open(pages("found"), scripts=False)
     hidden = "[...document.querySelectorAll('button, .filter')].every(each => !each.checkVisibility())"
     assert browser.evaluate(hidden)
@@ -330,7 +330,7 @@ def test_without_scripts_all_is_there_to_read(browser: Browser, pages: Callable[
 
 
 def test_the_replay_line_can_be_copied(browser: Browser, pages: Callable[[str], Path]) -> None:
-    """Where the clipboard is closed to a page, the line is selected, to be copied by hand."""
+    """If the page may not use the clipboard, the line is selected, so that the reader can copy it."""
     browser.open(pages("found"))
     label = (
         "new Promise(done => new MutationObserver(() => done(button.textContent)).observe(button, {childList: true}))"

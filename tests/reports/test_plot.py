@@ -1,4 +1,4 @@
-"""The plot of what random runs have met: to scale, with the estimate, and with numbers that people read."""
+"""The plot of what random runs have met: to scale, with the estimate, and with readable numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def coordinates(plot: str) -> list[tuple[float, float]]:
 
 
 def test_the_line_is_as_the_curve() -> None:
-    """From nothing at 0, rightwards by traces and upwards by what was seen, to scale."""
+    """The line starts at 0 and is to scale: traces to the right, kinds seen upwards."""
     at = coordinates(growth_plot(CURVE, "x"))
     assert len(at) == 4
     (left, bottom), right, top = at[0], at[-1][0], at[-1][1]
@@ -32,7 +32,7 @@ def test_the_line_is_as_the_curve() -> None:
 
 
 def test_the_estimate_is_a_dashed_line_where_it_fits() -> None:
-    """Above the curve; far above it only its number stands there."""
+    """The estimate is a dashed line above the curve. If it is far above, only its number is shown."""
     plot = growth_plot(CURVE, "x")
     (dashed,) = re.findall(r'class="expected" x1="[^"]*" y1="([^"]*)"', plot)
     assert float(dashed) < coordinates(plot)[-1][1]
@@ -43,7 +43,7 @@ def test_the_estimate_is_a_dashed_line_where_it_fits() -> None:
 
 
 def test_nothing_is_drawn_of_nothing() -> None:
-    """Without a unit there is no plot, and with a single point no division by zero."""
+    """Without units there is no plot. A single point causes no division by zero."""
     assert growth_plot(attrs.evolve(CURVE, curve=(), samples=0), "x") == ""
     assert "<circle" in growth_plot(attrs.evolve(CURVE, curve=(Point(5, 0),), samples=1, seen=0), "x")
 
@@ -59,7 +59,7 @@ def test_nothing_is_drawn_of_nothing() -> None:
     ],
 )
 def test_ticks_are_round(top: float, expected: list[float]) -> None:
-    """Steps of 1, 2 or 5, whole numbers only."""
+    """Ticks are multiples of 1, 2 or 5, and whole numbers."""
     assert ticks(top, 5) == expected
 
 
@@ -77,5 +77,5 @@ def test_ticks_are_round(top: float, expected: list[float]) -> None:
     ],
 )
 def test_compact_numbers(number: float, text: str) -> None:
-    """Few letters, and none of them an exponent."""
+    """Large numbers are short and have no exponent."""
     assert compact(number) == text

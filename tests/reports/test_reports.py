@@ -1,4 +1,4 @@
-"""Reports that other tools read: valid by the published schemas, and saying what the command says."""
+"""Reports for other tools: valid by the published schemas, with the command's results."""
 
 from __future__ import annotations
 
@@ -29,37 +29,37 @@ from tests.reports.validating import JUNIT, SARIF
 
 
 def searched(*without: str, **options: Any) -> tuple[System, Result]:
-    """What a search of `ownership` finds."""
+    """The result of a search of `ownership`."""
     system = remove_rules(compile_model(load_model("ownership")), without)
     return system, search(system, system.scope("tiny"), target="ownership", engine="interpreter", **options)
 
 
 def answered(*without: str, **options: Any) -> list[Record]:
-    """What a search of `ownership` answers."""
+    """The record of a search of `ownership`."""
     system, result = searched(*without, **options)
     return [search_record(system, result, "check")]
 
 
 @pytest.fixture(scope="module")
 def every() -> tuple[System, Result]:
-    """A search that goes on for a while after a violation: several are found."""
+    """A search that continues after a violation and finds several."""
     return searched("ST-14", keep_going=True, budget=Budget(states=1_000))
 
 
 @pytest.fixture(scope="module")
 def violated() -> list[Record]:
-    """Of a search that ends with a violation."""
+    """The record of a search that ends with a violation."""
     return answered("ST-14", keep_going=False)
 
 
 @pytest.fixture(scope="module")
 def unanswered() -> list[Record]:
-    """Of a search that a limit ends."""
+    """The record of a search that a limit ends."""
     return answered(budget=Budget(states=200))
 
 
 def hostile() -> list[Record]:
-    """An answer whose texts hold what XML cannot, what GitHub reads as its own, and no ASCII."""
+    """A record with texts that XML cannot hold, that GitHub reads as commands, and that are not ASCII."""
     text = 'a "b" <c> & \x00\x1b[31m %0A\r\n:: , é \U0001f512 \ud800'.encode("utf-16", "surrogatepass")
     said = text.decode("utf-16", "replace")
     at = Place("odd, 100%: name.py", 1)
@@ -68,19 +68,19 @@ def hostile() -> list[Record]:
 
 
 def test_junit_is_valid(violated: list[Record], unanswered: list[Record]) -> None:
-    """Whatever the answer is, and whatever characters it holds."""
+    """JUnit reports are valid for every answer and every character."""
     for records in (violated, unanswered, [*violated, *unanswered], hostile(), []):
         JUNIT.validate(junit.render(records))
 
 
 def test_sarif_is_valid(violated: list[Record], unanswered: list[Record]) -> None:
-    """As above."""
+    """SARIF reports are valid for every answer and every character."""
     for records in (violated, unanswered, [*violated, *unanswered], hostile(), []):
         jsonschema.validate(json.loads(sarif.render(records)), SARIF)
 
 
 def test_the_schemas_refuse_what_is_not_valid(violated: list[Record]) -> None:
-    """Or the two tests above would say nothing."""
+    """The schemas refuse an invalid report."""
     wrong = json.loads(sarif.render(violated))
     wrong["runs"][0]["results"][0]["level"] = "grave"
     with pytest.raises(jsonschema.ValidationError):
@@ -90,7 +90,7 @@ def test_the_schemas_refuse_what_is_not_valid(violated: list[Record]) -> None:
 
 
 def test_a_violation_is_a_failure_with_its_run(violated: list[Record]) -> None:
-    """The text is the run as the command prints it, with the line that replays it."""
+    """The failure's text is the run as the command prints it, with its replay line."""
     suite = ET.fromstring(junit.render(violated)).find("testsuite")  # noqa: S314 - written just now
     assert suite is not None
     failed = [case for case in suite.findall("testcase") if case.find("failure") is not None]
@@ -105,7 +105,7 @@ def test_a_violation_is_a_failure_with_its_run(violated: list[Record]) -> None:
 
 
 def test_what_is_left_open_is_no_success(unanswered: list[Record]) -> None:
-    """A limit of states answers nothing, so every property is an error for JUnit and a warning elsewhere."""
+    """After a limit every property without an answer is an error in JUnit and a warning elsewhere."""
     suite = ET.fromstring(junit.render(unanswered)).find("testsuite")  # noqa: S314 - written just now
     assert suite is not None
     assert int(suite.get("errors", "0")) == int(suite.get("tests", "0")) > 0
@@ -115,7 +115,7 @@ def test_what_is_left_open_is_no_success(unanswered: list[Record]) -> None:
 
 
 def test_a_green_run_has_no_findings(tmp_path: Path) -> None:
-    """Every property is a test that passed, and scanners have nothing to show."""
+    """If all properties hold, each is a passed test, and SARIF has no results."""
     (tmp_path / "counter.py").write_text(COUNTER, encoding="utf-8")
     system = compile_model(load_model(str(tmp_path / "counter.py")))
     result = search(system, system.scope("tiny"), target="counter", engine="interpreter")
@@ -127,7 +127,7 @@ def test_a_green_run_has_no_findings(tmp_path: Path) -> None:
 
 
 def test_the_run_is_a_code_flow_on_the_models_lines(violated: list[Record]) -> None:
-    """One thread for each process, the steps in the order of the run."""
+    """The code flow has one thread for each process, with the steps in the order of the run."""
     (found,) = json.loads(sarif.render(violated))["runs"][0]["results"]
     threads = found["codeFlows"][0]["threadFlows"]
     assert [thread["id"] for thread in threads] == ["p1", "p3", "state"]
@@ -140,7 +140,7 @@ def test_the_run_is_a_code_flow_on_the_models_lines(violated: list[Record]) -> N
 
 
 def test_the_fingerprint_is_that_of_the_finding(violated: list[Record], every: tuple[System, Result]) -> None:
-    """It stays when lines move or are reworded, and differs between findings."""
+    """A finding's fingerprint stays when lines move or are reworded, and differs from those of other findings."""
 
     def of(records: list[Record]) -> list[str]:
         found = json.loads(sarif.render(records))["runs"][0]["results"]
@@ -157,7 +157,7 @@ def _moved(case: Case) -> Case:
 
 
 def test_an_annotation_is_one_line_at_the_property(violated: list[Record]) -> None:
-    """GitHub reads lines; whatever a text holds, it stays on one."""
+    """An annotation is one line, whatever its text contains, since GitHub reads line by line."""
     (line,) = github.render(violated).splitlines()
     assert line.startswith("::error file=models/ownership.py,line=")
     assert "%0Aholdfast replay" in line
@@ -165,7 +165,7 @@ def test_an_annotation_is_one_line_at_the_property(violated: list[Record]) -> No
 
 
 def test_an_annotation_is_escaped() -> None:
-    """A text keeps its colons and commas; where they separate options, and where a line would end, a code stands."""
+    """A message keeps its colons and commas. In options they are escaped, and so are line ends everywhere."""
     at = Place("a,b%c.py", 3, 5)
     case = Case(name="x: y", kind="step", sentence="90% of it,\r\nor all: ok.", at=at, status="failed", message="No")
     record = Record(engine="check", model="m", scope="s", verdict="violated", exit_code=12, cases=(case,))
@@ -175,7 +175,7 @@ def test_an_annotation_is_escaped() -> None:
 
 
 def test_findings_of_runs_made_elsewhere(every: tuple[System, Result]) -> None:
-    """Each is a failure with how often it was met; what no run violates passes, but not before all runs are made."""
+    """A finding is a failure with its count. Other properties pass, but only once all runs are made."""
     system, found = every[0], every[1].findings
     findings = [(trace, "in 3 of 10 runs") for trace in found]
 
@@ -199,7 +199,7 @@ def test_findings_of_runs_made_elsewhere(every: tuple[System, Result]) -> None:
 
 
 def test_equal_answers_give_equal_bytes(violated: list[Record]) -> None:
-    """But for the time, nothing in a report depends on the hour or the machine."""
+    """Except for durations, a report does not depend on the time or the machine."""
     again = [attrs.evolve(record, seconds=violated[0].seconds) for record in answered("ST-14", keep_going=False)]
     for renderer in (junit.render, sarif.render, github.render):
         assert renderer(again) == renderer(violated)

@@ -1,4 +1,4 @@
-"""The reports of every verb: valid, of the verdict that is printed, and the same when lines move."""
+"""The reports of every verb: valid, with the printed verdict, and with the same fingerprints when lines move."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ __all__ = ["holdfast", "tools"]
 
 TWO = (ROOT / "docs/examples/two_phase_commit.py").read_text()
 BARE, _, _ = TWO.partition("    @lemma\n")
-"""Two-phase commit without its lemmas, which does not prove anything."""
+"""Two-phase commit without its lemmas, which therefore is not proved."""
 
 GOLDEN = Path(__file__).with_name("golden")
 
@@ -47,11 +47,11 @@ BROKEN = COUNTER.replace("self.value[n] > Count(0) for n", "self.value[n] < Coun
 DECLARED = COUNTER.replace(
     "    @init\n", '    mutants = outcomes({"CT-01": missing("what a counter was before")})\n\n    @init\n'
 ).replace("invariant, require", "invariant, missing, outcomes, require")
-"""The counter, which no property keeps from going down, and which says so."""
+"""A counter that may decrease, with a declaration that no property forbids it."""
 
 TRAP = HEADER + "class Trap(Model):\n" + indent(STAYING, "    ")
 IDLE = TRAP.replace('Mode.TRAP, "TR-02"', 'Mode.BAD, "TR-02"')
-"""The trap, into which nobody can fall but from its bottom: what is proved of that step says nothing."""
+"""The trap, which can be entered only from its own state: a property of that step is vacuous."""
 
 ALONE = """\
 from holdfast.lang import *
@@ -70,14 +70,14 @@ class Alone(Model):
     def all_up(self) -> bool:
         return all(self.up[n] for n in Node)
 """
-"""What holds of one node alone."""
+"""A property that holds for one node only."""
 
 FILES = ("--junit", "r.xml", "--sarif", "r.sarif")
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working directory with the models, and two.py as one that verify finds."""
+    """A working directory with the models, in which ``verify`` finds two.py."""
     monkeypatch.chdir(tmp_path)
     models = {
         "two": TWO,
@@ -97,7 +97,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def told(holdfast: Run, *argv: object) -> tuple[Ran, Files]:
-    """What a command printed, and its reports."""
+    """The output of a command, and its reports."""
     ran = holdfast(*argv, *FILES, "--github")
     files = read()
     annotations = [line for line in ran.out.splitlines() if line.startswith("::")]
@@ -107,7 +107,7 @@ def told(holdfast: Run, *argv: object) -> tuple[Ran, Files]:
 
 @attrs.frozen
 class Answer:
-    """A command, its exit code, its test suites, and what becomes of some of its cases; ``every`` of all others."""
+    """A command, its exit code, its test suites, and the status of named cases. ``every``: that of all other cases."""
 
     argv: str
     code: int
@@ -188,7 +188,7 @@ ANSWERS = {
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_reports_say_what_the_command_says(holdfast: Run, name: str) -> None:
-    """The exit code, a suite for each model and scope, and every case; what is open is no success."""
+    """The reports have the exit code, a suite for each model and scope, and every case. An open case never passes."""
     answer = ANSWERS[name]
     ran, files = told(holdfast, *answer.argv.split())
     assert (ran.code, files.suites) == (answer.code, [f"holdfast {suite}" for suite in answer.suites])
@@ -200,13 +200,13 @@ def test_reports_say_what_the_command_says(holdfast: Run, name: str) -> None:
 
 
 def as_kept(report: str) -> str:
-    """A report without the times that it tells of, the only thing that differs from run to run."""
+    """A report without its times, which are all that differs between runs."""
     return re.sub(r'\btime="[0-9.]+"', 'time="-"', report)
 
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_the_whole_of_both_files(holdfast: Run, name: str, update_golden: bool) -> None:
-    """Every case with its sentence and run, every place and fingerprint, as in the files that are kept."""
+    """Both files equal the stored ones: every case with its sentence and run, every place and fingerprint."""
     holdfast(*ANSWERS[name].argv.split(), *FILES)
     for file in ("r.xml", "r.sarif"):
         kept, written = GOLDEN / f"{name.replace(' ', '-')}{Path(file).suffix}", as_kept(Path(file).read_text())
@@ -226,7 +226,7 @@ MOVED = {
 
 @pytest.mark.parametrize("argv", MOVED)
 def test_a_finding_stays_the_same_when_lines_move(holdfast: Run, argv: str) -> None:
-    """Its place is the model's line, which moves; its fingerprint does not."""
+    """When lines move, a finding's place moves with the model, and its fingerprint stays."""
     model, (rule, said) = Path(argv.split()[1]), MOVED[argv]
     _, before = told(holdfast, *argv.split())
     file, line = before.line(rule)
@@ -239,7 +239,7 @@ def test_a_finding_stays_the_same_when_lines_move(holdfast: Run, argv: str) -> N
 
 
 def test_a_counterexample_to_induction_is_told(holdfast: Run) -> None:
-    """As text, with the state and the step; it is no run, so there is no code flow."""
+    """A counterexample to induction is text with its state and step. It is no run, so there is no code flow."""
     _, files = told(holdfast, "prove", "bare.py", "--no-suggest")
     message, text = files.said("all_agree (TP-10)")
     assert message.startswith("all_agree (TP-10) is not proved: not kept by ")
@@ -248,7 +248,7 @@ def test_a_counterexample_to_induction_is_told(holdfast: Run) -> None:
 
 
 def test_a_lasso_is_a_code_flow(holdfast: Run) -> None:
-    """A thread for each client, the steps in their order, and where it goes on for ever."""
+    """A lasso's code flow has a thread for each client, the steps in order, and the start of the loop."""
     _, files = told(holdfast, "live", "lease.py", "--without", "LS-08", "--property", "served")
     (flow,) = files.results["served"]["codeFlows"]
     threads = {thread["id"]: thread["locations"] for thread in flow["threadFlows"]}
@@ -267,7 +267,7 @@ def test_a_lasso_is_a_code_flow(holdfast: Run) -> None:
 
 
 def test_lemmas_left_out(holdfast: Run) -> None:
-    """Each lemma is a case; with so little time none has an answer."""
+    """Each lemma is a case. With too little time each is unanswered."""
     ran, files = told(holdfast, "prove", "two.py", "--ablate", "--budget", "0.000001s")
     assert (ran.code, files.suites) == (20, ["holdfast prove --ablate two.py"])
     assert set(files.cases.values()) == {"unanswered"}
@@ -275,7 +275,7 @@ def test_lemmas_left_out(holdfast: Run) -> None:
 
 
 def test_a_model_that_does_not_hold_is_reported_as_such(holdfast: Run) -> None:
-    """Its mutants say nothing, and its violation is the failure."""
+    """If a model is violated, the violation is the failure, and its mutants are not judged."""
     ran, files = told(holdfast, "mutate", "broken.py")
     assert ran.code == 12
     assert files.cases["grown_is_positive (CT-10)"] == "failed"
@@ -286,7 +286,7 @@ def test_a_model_that_does_not_hold_is_reported_as_such(holdfast: Run) -> None:
 
 
 def test_agreement_with_tlc(holdfast: Run, tools: Tools) -> None:
-    """A case for each configuration; a model that implements nothing, or owes nothing, passes over that."""
+    """Each configuration is a case. A check of refinement or liveness that the model does not have is skipped."""
     assert tools.jar.is_file()
     ran, files = told(holdfast, "tlc", "counter.py")
     assert (ran.code, files.cases) == (0, {"agreement": "passed"})
@@ -296,7 +296,7 @@ def test_agreement_with_tlc(holdfast: Run, tools: Tools) -> None:
 
 
 def test_disagreement_with_tlc(holdfast: Run, tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It fails at the scope that both searched, or by the property that they find different things of."""
+    """A disagreement fails the scope that both searched, or the property on which they differ."""
     assert tools.jar.is_file()
     monkeypatch.setattr(tlc.SecondOpinion, "ask", lambda _: TlcAnswer("exhausted", distinct=8, depth=2))
     monkeypatch.setattr(tlc, "ask_liveness", lambda _: ())
@@ -311,7 +311,7 @@ def test_disagreement_with_tlc(holdfast: Run, tools: Tools, monkeypatch: pytest.
 def test_a_model_that_does_not_implement_what_it_says(
     holdfast: Run, tools: Tools, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """TLC's run, which shows nothing that the model has a name for, is the code flow."""
+    """If a model does not refine a hand-written module, the code flow is TLC's run."""
     assert tools.jar.is_file()
     system = compile_model(load_model("counter.py"))
     witness = search(system, system.scopes["tiny"], target="counter.py").witnesses[0].trace
@@ -327,7 +327,7 @@ def test_a_model_that_does_not_implement_what_it_says(
 
 @pytest.mark.parametrize("ended", [NoAnswerError("TLC had no answer after 1 s"), KeyboardInterrupt()])
 def test_no_answer_from_tlc(holdfast: Run, tools: Tools, monkeypatch: pytest.MonkeyPatch, ended: BaseException) -> None:
-    """What was answered by then is reported, and what was not is open."""
+    """If TLC gives no answer, earlier answers are reported, and the remaining cases are open."""
     assert tools.jar.is_file()
     answers = iter([TlcAnswer("exhausted", distinct=9, depth=2), ended])
 
@@ -347,7 +347,7 @@ def test_no_answer_from_tlc(holdfast: Run, tools: Tools, monkeypatch: pytest.Mon
 
 
 class _AtOnce:
-    """Threads that are none: each question is answered where it is asked."""
+    """An executor without threads: it answers each question at once."""
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
@@ -365,7 +365,7 @@ class _AtOnce:
 
 
 def test_every_question_of_a_verification(holdfast: Run) -> None:
-    """What is not pinned, or not as pinned, fails at the model; and then nothing does."""
+    """A check that is not pinned, or differs from its pin, is a failure at the model. After an update none fails."""
     Path("models").mkdir()
     Path("models/counter.py").write_text(COUNTER)
     ran, files = told(holdfast, "verify", "--only", "check")
@@ -384,7 +384,7 @@ def test_every_question_of_a_verification(holdfast: Run) -> None:
 
 
 def test_an_interrupted_verification_is_reported(holdfast: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was not asked is open."""
+    """After an interrupt the questions that were not asked are open."""
 
     def interrupted(_: Path, jobs: Sequence[VerifyJob], *__: object, **___: object) -> Iterator[JobResult]:
         yield JobResult(jobs[0], Opinion("tiny: exhausted, 6 states"), 0.1)
@@ -398,9 +398,9 @@ def test_an_interrupted_verification_is_reported(holdfast: Run, monkeypatch: pyt
 
 
 def test_interrupted_trials_are_reported(holdfast: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The mutants so far, and those that were left."""
+    """After an interrupt the report has the mutants tried so far, and the others as unanswered."""
     kept: list[MutantFacts] = []
-    # A shell that runs the tests in the background has them ignore Ctrl-C.
+    # A shell that runs the tests in the background makes them ignore Ctrl-C.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def interrupt(_log: MutationLog, _target: str, _stamp: str, facts: MutantFacts) -> None:
@@ -431,7 +431,7 @@ QUICKLY = {
 
 @pytest.mark.parametrize("name", QUICKLY)
 def test_wrong_arguments_come_first(holdfast: Run, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A report that cannot be written, and two things on standard output, before anything is asked."""
+    """A report that cannot be written, and two reports on standard output, are refused before the command starts."""
     Path("models").mkdir()
     Path("models/counter.py").write_text(COUNTER)
     monkeypatch.setattr("holdfast.cli.output.Ticker.__enter__", None)
@@ -455,7 +455,7 @@ def test_wrong_arguments_come_first(holdfast: Run, name: str, monkeypatch: pytes
     ],
 )
 def test_nothing_to_report_is_refused(holdfast: Run, argv: str, problem: str) -> None:
-    """What would be ignored is an error instead."""
+    """An option that would have no effect is an error."""
     Path("models").mkdir()
     Path("models/counter.py").write_text(COUNTER)
     ran = holdfast(*argv.split())
@@ -463,7 +463,7 @@ def test_nothing_to_report_is_refused(holdfast: Run, argv: str, problem: str) ->
 
 
 def test_nothing_is_half_written(holdfast: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A wrong argument, and a fault of a renderer, leave no file behind."""
+    """A wrong argument, or an error of a renderer, leaves no file behind."""
     assert holdfast("prove", "two.py", "--property", "nothing", *FILES).code == 2
     assert holdfast("live", "counter.py", *FILES).code == 2
 

@@ -1,6 +1,6 @@
-"""The published schemas, and reading reports that have to follow them.
+"""The published schemas, and a reader of reports that checks them.
 
-``schemas/`` holds them as they were published: SARIF 2.1.0 (OASIS), and the JUnit XML that Jenkins reads.
+``schemas/`` holds the schemas as published: SARIF 2.1.0 (OASIS), and the JUnit XML that Jenkins reads.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SARIF = json.loads((SCHEMAS / "sarif-2.1.0.json").read_text(encoding="utf-8"))
 JUNIT = xmlschema.XMLSchema(SCHEMAS / "junit-10.xsd")
 
 STATUS = {"failure": "failed", "error": "unanswered", "skipped": "skipped", "system-out": "passed"}
-"""What became of a test case, by the element in it."""
+"""The status of a test case, by the element in it."""
 
 
 @attrs.frozen
@@ -37,7 +37,7 @@ class Files:
 
     @property
     def cases(self) -> dict[str, str]:
-        """What became of each test case."""
+        """The status of each test case."""
         return {case.get("name", ""): STATUS[case[0].tag] for case in self.junit.iter("testcase")}
 
     def said(self, name: str) -> tuple[str, str]:
@@ -64,7 +64,7 @@ class Files:
 
 
 def read(junit: str | Path = "r.xml", sarif: str | Path = "r.sarif") -> Files:
-    """Two reports, once each is found to follow its schema, and both to tell of the same cases."""
+    """Read two reports. Fails unless each follows its schema, and both have the same cases."""
     JUNIT.validate(junit)
     written = json.loads(Path(sarif).read_text(encoding="utf-8"))
     jsonschema.validate(written, SARIF)
@@ -75,7 +75,7 @@ def read(junit: str | Path = "r.xml", sarif: str | Path = "r.sarif") -> Files:
 
 
 def _levels(files: Files) -> Iterator[tuple[str, str]]:
-    """The rule and level of each case that did not pass; JUnit's name has the rule's ids behind it."""
+    """The rule and level of each case that did not pass. JUnit's name ends with the rule's ids."""
     for case in files.junit.iter("testcase"):
         if case[0].tag in ("failure", "error"):
             yield case.get("name", "").partition(" (")[0], "error" if case[0].tag == "failure" else "warning"

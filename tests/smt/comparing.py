@@ -1,4 +1,4 @@
-"""Formulas against the interpreter: state by state, step by step, property by property."""
+"""Compares formulas with the interpreter: state by state, step by step, property by property."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from holdfast.lower.smt.values import Maybe, Value
 
 
 def without_budgets(scope: Scope) -> Scope:
-    """The scope as a proof knows it."""
+    """The scope without its budgets, which a proof does not have."""
     return attrs.evolve(scope, budgets={})
 
 
 class Comparison:
-    """One system in one scope, as the interpreter and as formulas of that size know it."""
+    """One system in one scope: its interpreter, and its formulas of that size."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Comparison:
         return self.machine.layout
 
     def differences(self, chance: random.Random, states: int, arguments: int) -> Iterator[str]:
-        """Where the two say different things: of starts, and of random states and arguments."""
+        """The differences: of initial states, and of random states and arguments."""
         yield from self._starts()
         some = [bytes(chance.randrange(cell.field.codes) for cell in self.layout.cells) for _ in range(states)]
         for action in self.system.actions:
@@ -81,7 +81,7 @@ class Comparison:
         every = list(self._arguments(action))
         for state in states:
             held = self.pins(state)
-            # A formula about one state is short; the arguments go into that.
+            # A formula over one state is short, so the arguments are put into it as constants.
             guard = z3.simplify(z3.substitute(step.guard, *held))
             refused = z3.simplify(z3.substitute(is_refused(step.guards, self.universe.ctx), *held))
             after_state = [(cell.var.value, _substituted(cell.value, held)) for cell in cells]
@@ -116,7 +116,7 @@ class Comparison:
     # Pinning --------------------------------------------------------------------------------------------------
 
     def pins(self, state: bytes) -> Pins:
-        """What makes the formulas' state this one."""
+        """The equations that fix a formula's state to this state."""
         found = self._given()
         for var in self.stored:
             offset = self.layout.field(var.name).offset

@@ -1,4 +1,4 @@
-"""Formulas against the interpreter: at small sizes both must say the same of any state, reached or not."""
+"""At small sizes, formulas and interpreter agree on every state, reachable or not."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_formulas_and_interpreter_agree(case: str) -> None:
-    """Starts, steps with all that they write, refusals, and properties of states and steps are the same."""
+    """They agree on initial states, steps with all their writes, refusals, and properties of states and steps."""
     name, scope, variants, removed, states, arguments = CASES[case]
     path = name if "/" not in name else str(MODELS / name)
     system = remove_rules(compile_model(load_model(path), variants=variants), removed)

@@ -1,4 +1,4 @@
-"""A test of the tests: faults planted in what writes formulas, each of which the comparison must notice."""
+"""Faults planted in the emitter of formulas: the comparison must notice each of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import z3
 
 from holdfast.ir.compile import compile_model
-from holdfast.ir.expr import TRUE, Compare, Expr, Fold, Lit, Quantifier, Read, RuleTest, Wrap
+from holdfast.ir.expr import TRUE, Compare, Expr, Fold, Lit, Quantified, Read, Ruled, Wrap
 from holdfast.ir.load import load_model
 from holdfast.ir.stmt import Assign, Fill, For, If, Stmt
 from holdfast.ir.system import System
@@ -25,7 +25,7 @@ MODELS = Path(__file__).parents[1]
 
 
 class LostFrame(BodyFormulas):
-    """A variable that only one branch writes is what that branch makes of it, whichever branch is taken."""
+    """A variable that one branch writes has that branch's value, whichever branch is taken."""
 
     def branch(self, stmt: If, run: Execution) -> None:
         before = run.state
@@ -45,7 +45,7 @@ class SwappedBranches(BodyFormulas):
 
 
 class LostGuards(BodyFormulas):
-    """A rule within a branch forbids nothing."""
+    """A rule inside a branch refuses nothing."""
 
     def branch(self, stmt: If, run: Execution) -> None:
         kept = list(run.guards)
@@ -54,7 +54,7 @@ class LostGuards(BodyFormulas):
 
 
 class NoEarlyReturn(BodyFormulas):
-    """What follows a ``return`` is run all the same."""
+    """Statements after a ``return`` run nevertheless."""
 
     def branch(self, stmt: If, run: Execution) -> None:
         super().branch(If(stmt.test, stmt.then, (), stmt.at), run)
@@ -62,7 +62,7 @@ class NoEarlyReturn(BodyFormulas):
 
 
 class ReadsBefore(BodyFormulas):
-    """What is written is computed from the state before the step."""
+    """Right-hand sides are computed from the state before the step."""
 
     first: State
     depth = 0
@@ -81,7 +81,7 @@ class ReadsBefore(BodyFormulas):
 
 
 class NoCut(BodyFormulas):
-    """A value beyond its type is stored all the same."""
+    """A value beyond its type is stored nevertheless."""
 
     def admitted(self, var: str, expr: Expr, run: Execution) -> Value:
         kept = list(run.guards)
@@ -112,7 +112,7 @@ class LastWriteLost(BodyFormulas):
 
 
 class WrongPlace(BodyFormulas):
-    """A loop takes its element for the first part of every key."""
+    """A loop puts its element into the first place of every key."""
 
     def loop(self, stmt: For, run: Execution) -> None:
         before = run.branch()
@@ -161,8 +161,8 @@ class NoneIsSomething(FormulaWriter):
 class SomeForAll(FormulaWriter):
     """``any`` for ``all``."""
 
-    def quantified(self, node: Quantifier, at: Bindings) -> z3.BoolRef:
-        return super().quantified(Quantifier("any", node.var, node.domain, node.body), at)
+    def quantified(self, node: Quantified, at: Bindings) -> z3.BoolRef:
+        return super().quantified(Quantified("any", node.var, node.domain, node.body), at)
 
 
 class OldIsNew(FormulaWriter):
@@ -173,7 +173,7 @@ class OldIsNew(FormulaWriter):
 
 
 class TransposedKeys(FormulaWriter):
-    """A cell of two keys of one size is read and written the wrong way round."""
+    """In a cell with two keys of one size, the keys are swapped."""
 
     def keys(self, var: str, keys: Sequence[Expr], at: Bindings) -> list[z3.ExprRef]:
         return super().keys(var, keys, at)[::-1]
@@ -190,7 +190,7 @@ class RuleAlwaysTrue(FormulaWriter):
     """A labelled condition counts as true."""
 
     def expr(self, node: Expr, at: Bindings) -> Value:
-        return self.universe.true if isinstance(node, RuleTest) else super().expr(node, at)
+        return self.universe.true if isinstance(node, Ruled) else super().expr(node, at)
 
 
 FAULTS = [
@@ -203,7 +203,7 @@ FAULTS = [
 
 @pytest.fixture(scope="module")
 def gauges() -> System:
-    """A model that uses every part of the language, with a step property that some steps violate."""
+    """A model with the full language, with a step property that some steps violate."""
     system = compile_model(load_model(str(MODELS / "lower/models/gauges.py")))
     grows = next(prop for prop in system.properties if prop.name == "time_passes")
     assert isinstance(grows.body, Compare)
@@ -212,7 +212,7 @@ def gauges() -> System:
 
 
 def is_noticed(system: System, fault: type) -> bool:
-    """Whether something differs, or a formula comes out that has no value."""
+    """Whether the comparison finds a difference, or a formula has no value."""
     kinds = {"bodies": fault} if issubclass(fault, BodyFormulas) else {"expressions": fault}
     comparison = Comparison(system, system.scopes["tiny"], **kinds)
     try:
@@ -228,7 +228,7 @@ def test_a_planted_fault_is_caught(gauges: System, fault: type) -> None:
 
 
 def test_without_a_fault_nothing_differs(gauges: System) -> None:
-    """The same comparison finds nothing in the formulas as they are."""
+    """The comparison finds no difference in the formulas without a fault."""
     assert not is_noticed(gauges, BodyFormulas)
 
 

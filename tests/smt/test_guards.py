@@ -1,4 +1,4 @@
-"""What is in the way of a step: a rule that refuses it, or a bound that cuts it, whichever comes first."""
+"""The first obstacle of a step: a rule that refuses it, or a bound that cuts it."""
 
 from __future__ import annotations
 
@@ -67,19 +67,19 @@ ORDERS = """
 
 
 def system(tmp_path: Path, body: str) -> System:
-    """The model with these actions and properties."""
+    """A model with these actions and properties."""
     path = tmp_path / f"written{len(list(tmp_path.iterdir()))}.py"
     path.write_text(HEADER + body, encoding="utf-8")
     return compile_model(load_model(str(path)))
 
 
 def differences(written: System) -> list[str]:
-    """Where formulas and interpreter say different things of many states, with all arguments."""
+    """The differences between formulas and interpreter, on many states with all arguments."""
     return list(Comparison(written, written.scopes["tiny"]).differences(random.Random(3), 60, 9))
 
 
 def test_whoever_comes_first_is_in_the_way(tmp_path: Path) -> None:
-    """In any order, in branches and after loops the formulas say that a rule refuses what it does refuse."""
+    """In any order, in branches and after loops, formulas and interpreter agree on the rule that refuses."""
     assert differences(system(tmp_path, ORDERS)) == []
 
 
@@ -93,7 +93,7 @@ def test_whoever_comes_first_is_in_the_way(tmp_path: Path) -> None:
     ],
 )
 def test_a_planted_fault_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, wrong: object) -> None:
-    """A bound taken for a rule, a rule for a bound, the wrong branch, and the wrong order in a branch."""
+    """The comparison notices a bound taken for a rule, the reverse, a wrong branch, and a wrong order in a branch."""
     monkeypatch.setattr(bodies, name, wrong)
     assert differences(system(tmp_path, ORDERS)) != []
 
@@ -106,7 +106,7 @@ AGAIN = """
 
 
 def idempotent(tmp_path: Path, *body: str) -> System:
-    """The model with one action of this body, which says that it may be repeated."""
+    """A model with one action of this body, declared idempotent."""
     return system(tmp_path, AGAIN.format(body="\n        ".join(body)))
 
 
@@ -121,7 +121,7 @@ def test_a_repetition_that_a_bound_cuts_shows_nothing(tmp_path: Path) -> None:
 
 
 def test_a_rule_that_refuses_a_repetition_before_a_bound_is_told(tmp_path: Path) -> None:
-    """At 0 the rule refuses what a bound would have cut."""
+    """At 0 the rule refuses a repetition that the bound would have cut."""
     counts = idempotent(tmp_path, 'require(self.left > Turn(0), "GU-21")', "self.left -= self.left")
     assert search(counts, counts.scopes["tiny"]).verdict == "violated"
     assert prove(counts, cores=0, suggest=False).verdict == "violated"

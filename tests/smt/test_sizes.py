@@ -1,4 +1,4 @@
-"""In which sizes Z3 looks for an instance, and what a scope needs to be one."""
+"""The sizes in which Z3 looks for an instance, and the sizes that a model's scope must have."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ Build = Callable[[str], System]
 
 @pytest.fixture
 def build(tmp_path: Path) -> Build:
-    """Compiles a model from the body of its class."""
+    """Compile a model from the body of its class."""
 
     def compile_body(body: str) -> System:
         path = tmp_path / f"written{len(list(tmp_path.iterdir()))}.py"
@@ -79,7 +79,7 @@ def build(tmp_path: Path) -> Build:
 
 
 def test_a_scope_has_the_cells_that_are_named(build: Build) -> None:
-    """The largest literal that is a key, read or written, is the least greatest value of a Nat."""
+    """A Nat's greatest value is at least its largest literal that is a key, read or written."""
     system = build(BODY)
     turn, step = system.nats
     assert (largest_key(system, turn), largest_key(system, step)) == (3, 0)
@@ -88,12 +88,12 @@ def test_a_scope_has_the_cells_that_are_named(build: Build) -> None:
 
 @pytest.mark.parametrize("text", ["t < 9", "9 > t", "t < Turn(9)", "Turn(9) > t"])
 def test_a_number_counts_on_either_side(text: str, build: Build) -> None:
-    """The largest number that a Nat is compared with, wherever it stands and however it is written."""
+    """The largest number that a Nat is compared with counts, on either side and in any notation."""
     assert largest_literals(build(BODY.replace("t < Turn(4)", text)))["Turn"] == 9
 
 
 def test_what_is_counted_with_is_arithmetic(build: Build) -> None:
-    """A Nat that is computed, and an Int; a Nat that is only compared is an order."""
+    """A Nat that is computed with, and an Int, are integers. A Nat that is only compared is an order."""
     system = build(BODY)
     assumed = tuple(system.of_kind("invariant"))
     logic = Logic(system, frozenset(), assumed)
@@ -102,14 +102,14 @@ def test_what_is_counted_with_is_arithmetic(build: Build) -> None:
 
 
 def test_whoever_stands_beside_arithmetic_is_computed_with(build: Build) -> None:
-    """The numbers of a sum, and the cell that takes it; the others are only compared."""
+    """A sum makes integers of its numbers and of the cell that stores it. Other Nats are only ordered."""
     body = BODY.replace("require(t < Turn(4)", "require(t < Turn(4) and t + 1 > 2")
     assert computed_nats(build(BODY)) == {"Step"}
     assert computed_nats(build(body)) == {"Turn", "Step"}
 
 
 def test_a_constant_of_an_enum_is_given_by_its_name(build: Build) -> None:
-    """The scope of a counterexample gives each constant a value that the language knows."""
+    """The scope of a counterexample gives each constant a value of the model language."""
     result = prove(build(BODY), cores=0, suggest=False, searched=False)
     (proof,) = result.properties
     assert result.verdict == "not_inductive"
@@ -118,7 +118,7 @@ def test_a_constant_of_an_enum_is_given_by_its_name(build: Build) -> None:
 
 
 def test_a_size_that_is_too_large_is_not_written_out(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What cannot be written out is told, and no formula of it is made."""
+    """If a size is too large to write out, that is reported, and no formula is built."""
     system = build(BODY)
     made: list[int] = []
 
@@ -133,19 +133,19 @@ def test_a_size_that_is_too_large_is_not_written_out(build: Build, monkeypatch: 
 
 
 def false(theory: Theory) -> z3.BoolRef:
-    """What is never true."""
+    """A formula that is never true."""
     return z3.BoolVal(False, theory.encoding.universe.ctx)
 
 
 @pytest.mark.parametrize("op", ["+", "-"])
 def test_a_word_has_room_for_sums(op: str, build: Build) -> None:
-    """A sum is as far from 0 as its parts together, beside a bit for the sign and one to spare."""
+    """A word has room for the sum of the largest absolute values, a sign bit and one bit more."""
     body = BODY.replace("return self.mode", f"return self.step {op} {1 << 40} {op} {1 << 40} != 1 and self.mode")
     assert width(build(body), {"Node": 1, "Turn": 1, "Step": 1}) == ((1 << 41) + 1).bit_length() + 2
 
 
 def test_a_cell_has_room_for_so_many_values(build: Build) -> None:
-    """As many as a byte has; a Nat has one more than its greatest value."""
+    """A cell holds up to ``MOST_CODES`` values. A Nat has one value more than its greatest number."""
     plain = build(BODY)
     room = {"Node": 1, "Turn": 1, "Step": MOST_CODES - 1}
     assert too_large(plain, room) is None
@@ -157,7 +157,7 @@ def test_a_cell_has_room_for_so_many_values(build: Build) -> None:
 
 
 def test_an_alternative_leads_no_further_than_its_parts(build: Build) -> None:
-    """Beside an alternative, "for all y" leads from no sort to another, as ever, and "there is a y" does."""
+    """Beside an `or`, "for all y" leads from no sort to another, as elsewhere, and "there is a y" does."""
     body = """
 quiet: bool
 likes: Rel[Node, Turn]
@@ -178,7 +178,7 @@ def alike(self) -> bool:
 
 
 def ways_of(system: System) -> set[tuple[str, str]]:
-    """From which sorts to which the invariants lead."""
+    """The pairs of sorts between which the invariants' quantifiers lead."""
     found = fragment(Logic(system, frozenset(), tuple(system.of_kind("invariant"))))
     return {(edge.source, edge.target) for edge in found.edges}
 
@@ -188,13 +188,13 @@ def ways_of(system: System) -> set[tuple[str, str]]:
     [("min", (3, 1, 2), 1), ("max", (1, 3, 2), 3), ("abs", (-2,), 2), ("+", (1, 2, 3), 6), ("-", (5, 2, 1), 2)],
 )
 def test_numbers_are_computed_at_once(op: str, args: tuple[int, ...], number: int) -> None:
-    """Where all parts are known, Z3 sees the outcome."""
+    """A term of known parts is one number for Z3."""
     assert _computed(op, args) == number
 
 
 @pytest.mark.parametrize("problem", [UsageError("too many values"), ModelError(Place("x.py", 1), "init", "none", "no")])
 def test_scopes_that_were_not_searched_are_counted(problem: HoldfastError, build: Build) -> None:
-    """Each scope without a start, or without room, is one in which the proof was not tried."""
+    """A scope without an initial state, or without room, counts as not tried."""
     asked: list[str] = []
 
     def look(scope: Scope, states: int) -> Result:

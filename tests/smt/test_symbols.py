@@ -1,4 +1,4 @@
-"""Names of Z3's symbols: one thing each, and made in one file."""
+"""Names of Z3's symbols: each names one thing, and only one file makes them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ FOLDER = Path(__file__).parents[2] / "holdfast"
 MAKES = re.compile(
     r"z3\.(Const|Function|DeclareSort|EnumSort|Bools?|Ints?|BitVecs?|Fresh\w+|Datatype|DeclareTypeVar)\("
 )
-"""How Z3 is given a name."""
+"""The Z3 calls that take a name."""
 
 PARTS = ("self", "clock", "clock@1", "clock[0]", "a.b", "a", "b", "max", "one", "1", "", "é", "!e9!")
 
 
 def test_different_things_have_different_names() -> None:
-    """Whatever the model calls its parts, two different symbols never spell the same."""
+    """Two different symbols never have the same name, whatever names the model uses."""
     symbols = [
         Symbol(role, parts, mark, index)
         for role in ("field", "some", "argument", "best")
@@ -35,7 +35,7 @@ def test_different_things_have_different_names() -> None:
 
 
 def test_a_symbol_has_one_sort() -> None:
-    """Asked for again with another sort, the table refuses: formulas would speak of two things by one name."""
+    """A request for a known name with another sort is refused: formulas would confuse two things."""
     ctx = z3.Context()
     symbols, here = Symbols(ctx), Symbol("field", ("clock",))
     symbols.constant(here, z3.IntSort(ctx))
@@ -45,7 +45,7 @@ def test_a_symbol_has_one_sort() -> None:
 
 
 def test_a_name_that_is_no_ascii_survives_the_text_of_a_question() -> None:
-    """Two fields whose names differ in an accent are still two after the question went through SMT-LIB."""
+    """Two fields whose names differ in an accent remain different after a round trip through SMT-LIB."""
     ctx = z3.Context()
     symbols = Symbols(ctx)
     one, two = (symbols.constant(Symbol("field", (name,)), z3.BoolSort(ctx)) for name in ("é", "è"))
@@ -55,6 +55,6 @@ def test_a_name_that_is_no_ascii_survives_the_text_of_a_question() -> None:
 
 
 def test_only_the_table_names_symbols() -> None:
-    """No other file of the package gives Z3 a name."""
+    """No other file of the package names a Z3 symbol."""
     makers = {path.name for path in FOLDER.rglob("*.py") if MAKES.search(path.read_text(encoding="utf-8"))}
     assert makers == {"symbols.py"}

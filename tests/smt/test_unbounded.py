@@ -1,4 +1,4 @@
-"""Formulas without a size: in a structure with so many elements they say what the interpreter says."""
+"""Formulas for any size: in a structure with N elements they agree with the interpreter."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CASES = {
 
 
 class Structure:
-    """A finite structure of the unbounded universe: names for all elements, and the values of all cells."""
+    """A finite structure of the unbounded universe: its elements by name, and the values of all cells."""
 
     def __init__(self, encoding: Encoding, layout: Layout) -> None:
         self.encoding = encoding
@@ -44,7 +44,7 @@ class Structure:
         assert isinstance(self.universe, UnboundedUniverse)
 
     def element(self, kind: Scalar, code: int) -> z3.ExprRef:
-        """The element of a type with a code."""
+        """The element of a type with this code."""
         assert not isinstance(kind, OptionalType)
         if isinstance(kind, BoolType):
             return z3.BoolVal(bool(code), self.universe.ctx)
@@ -60,7 +60,7 @@ class Structure:
         return z3.Const(f"element {code} of {kind}", sort)
 
     def facts(self) -> Iterator[z3.BoolRef]:
-        """Which elements there are, and their order."""
+        """The facts that fix the structure's elements and their order."""
         system = self.encoding.system
         kinds = [*system.sorts, *(nat for nat in system.nats if nat.name not in computed_nats(system))]
         for kind in kinds:
@@ -73,7 +73,7 @@ class Structure:
                     yield self.universe.less(one, other)
 
     def cells(self, state: State, codes: bytes) -> Iterator[z3.BoolRef]:
-        """That a state of formulas is the state of these codes; given constants are what the scope says."""
+        """The equations between a formula's state and these codes. Given constants have the scope's values."""
         for var in self.encoding.variables:
             indices = itertools.product(*(range(self.layout.codes(key)) for key in var.keys))
             given = self.layout.given.get(var.name)
@@ -84,7 +84,7 @@ class Structure:
                 yield self.holds_code(var.value, state.read(var.name, keys), code)
 
     def holds_code(self, kind: Scalar, value: object, code: int) -> z3.BoolRef:
-        """That a value has a code."""
+        """The equation between a value and a code."""
         if isinstance(kind, OptionalType):
             assert isinstance(value, Maybe)
             if code == 0:
@@ -99,7 +99,7 @@ class Structure:
 
 @pytest.mark.parametrize("case", CASES)
 def test_formulas_without_a_size_agree_in_a_structure(case: str) -> None:
-    """A step that the interpreter takes is possible and leads to that state alone; any other is contradictory."""
+    """A step that the interpreter takes is possible and leads to that state alone. Any other step is contradictory."""
     name, states = CASES[case]
     system = compile_model(load_model(name if "/" not in name else str(MODELS / name)))
     machine = Interpreter(system, without_budgets(system.scopes["tiny"]))
@@ -120,10 +120,10 @@ def test_formulas_without_a_size_agree_in_a_structure(case: str) -> None:
             for param, code in zip(action.params, args, strict=True):
                 solver.add(structure.holds_code(param.type, step.arguments[param.name], code))
             outcome = machine.step(state, action.name, args)
-            # A bound of the scope is none of a proof, so what it cuts says nothing here.
+            # A proof has no bounds, so a cut step is not compared.
             if isinstance(outcome, Taken):
                 there = z3.And(list(structure.cells(step.after, outcome.state)))
-                # The state after may speak of symbols that are defined by now.
+                # The state after the step may use symbols whose definitions exist only now.
                 solver.add(*universe.definitions.values())
                 assert solver.check(step.guard, there) == z3.sat, (action.name, args)
                 assert solver.check(z3.Not(there)) == z3.unsat, (action.name, args)
@@ -146,7 +146,7 @@ def zero(self) -> None:
 
 @pytest.mark.parametrize("test", [">= 3", "== 3", "< 3", "> 1", "<= 2", "!= 4"])
 def test_a_count_counts_elements_that_all_differ(test: str, tmp_path: Path) -> None:
-    """Where a type has no size, no element is counted twice: the formula and the interpreter agree."""
+    """Over a type of any size no element is counted twice: formula and interpreter agree."""
     action = f'@action\ndef go(self) -> None:\n    require(count(self.on[n] for n in Node) {test}, "A-1")\n'
     system = written(tmp_path, f"{COUNTS}{action}    self.still = False\n")
     machine = Interpreter(system, system.scopes["tiny"])
@@ -162,7 +162,7 @@ def test_a_count_counts_elements_that_all_differ(test: str, tmp_path: Path) -> N
 
 
 def test_which_numbers_are_integers() -> None:
-    """A Nat that is computed with is an integer; one that is only compared, or written down, is an order."""
+    """A Nat that is computed with is an integer. One that is only compared, or a literal, is an order."""
     ownership = compile_model(load_model("ownership"))
     assert computed_nats(ownership) == {"Offset"}
     assert largest_literals(ownership)["NodeEpoch"] == 1
@@ -171,7 +171,7 @@ def test_which_numbers_are_integers() -> None:
 
 
 def test_literals_follow_one_another() -> None:
-    """Between 0 and 1 there is nothing, and 0 is least; above the largest literal anything may be."""
+    """Nothing lies between 0 and 1, and 0 is least. Above the largest literal there may be anything."""
     universe = UnboundedUniverse(_ownership())
     sort = universe.sort(NatType("NodeEpoch"))
     zero, one, x = universe.number(0, sort), universe.number(1, sort), z3.Const("x", sort)

@@ -1,4 +1,4 @@
-"""What tests of this folder share: one session on Spark and one server of S3 for each process that runs tests."""
+"""Fixtures for Spark: one session and one S3 server for each process that runs tests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["cluster", "holdfast", "keys", "s3"]
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
-    """A session on two cores. It takes seconds to start, and there can be one only: no test may end it."""
+    """A session on two cores. It takes seconds to start, and a process can have only one: no test may end it."""
     if importlib.util.find_spec("pyspark") is None:
         pytest.skip("Spark needs the package pyspark")
     with start_cluster(SparkOptions(master="local[2]")) as found:

@@ -1,4 +1,4 @@
-"""Campaigns without Spark: what executors do, in this process, in any order and with any accident."""
+"""Campaigns without Spark: the executors' work runs in this process, in any order and with any accident."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from spark.cluster.task import Work
 TABLE = Path(__file__).parents[1] / "check" / "models" / "table.py"
 
 BROKEN = ("CK-02.epoch",)
-"""Without this rule the table lets two processes write."""
+"""The rule without which the table lets two processes write."""
 
 
 @attrs.define
 class Here:
-    """Workers that run each task in this process when they are waited for.
+    """Workers that run each task in this process when the caller waits for it.
 
-    ``order`` puts the tasks in another order, ``times`` runs each so often, as retries and speculation do. After
+    ``order`` permutes the tasks. ``times`` runs each task that often, as retries and speculation do. After
     ``dies_after`` rows the driver dies.
     """
 
@@ -42,7 +42,7 @@ class Here:
     dies_after: int | None = None
 
     def start(self, work: Work, payload: bytes, rows: pa.Table, schema: pa.Schema, partitions: int) -> Done:
-        """Do the work once the caller waits."""
+        """Return a job that runs when the caller waits."""
         tasks = min(partitions if self.tasks is None else self.tasks, rows.num_rows)
         size = -(-rows.num_rows // tasks)
         parts = rows.combine_chunks().to_batches(max_chunksize=size)
@@ -56,7 +56,7 @@ class Here:
         return Done(lambda: pa.Table.from_batches(list(run()), schema=schema))
 
     def _alive(self, part: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows before the accident; all of them if there is none."""
+        """The rows before the accident, or all of them if there is none."""
         if self.dies_after is None:
             return part
         if self.dies_after == 0:
@@ -67,35 +67,35 @@ class Here:
 
 
 class DriverDiedError(BaseException):
-    """Stands for the end of the driver."""
+    """The driver's death."""
 
 
 @attrs.define
 class Done:
-    """A job that is done when it is waited for."""
+    """A job that runs when its ``wait`` is called."""
 
     run: Callable[[], pa.Table]
     found: pa.Table | None = None
     cancelled: bool = False
 
     def wait(self, seconds: float | None = None) -> bool:  # noqa: ARG002 - it waits for nothing
-        """Do all of it."""
+        """Run the job to its end."""
         self.found = self.run()
         return True
 
     def cancel(self) -> None:
-        """Note it."""
+        """Record the cancellation."""
         self.cancelled = True
 
     def result(self) -> pa.Table:
-        """The answer."""
+        """The job's answer."""
         assert self.found is not None
         return self.found
 
 
 @contextmanager
 def here(_options: object) -> Iterator[Here]:
-    """What stands for ``start_cluster`` where no Spark is wanted."""
+    """A replacement of ``start_cluster`` that starts no Spark."""
     yield Here(parallelism=2)
 
 
@@ -105,7 +105,7 @@ def table_model(removed: tuple[str, ...] = ()) -> System:
 
 
 def config(*, removed: tuple[str, ...] = (), traces: int = 700, seed: int = 3, stop_after: int | None = None) -> Config:
-    """A campaign of units of a hundred runs."""
+    """A campaign whose units have a hundred runs each."""
     return Config(
         target=str(TABLE),
         scope="tiny",
@@ -131,20 +131,20 @@ def begun(folder: Path, asked: Config) -> Folder:
 
 
 def go_on(storage: Folder, asked: Config, workers: Here | None = None) -> str | None:
-    """Make the runs that are missing."""
+    """Run the missing units."""
     target = ModelTarget(table_model(asked.removed), asked)
     return advance(workers or Here(), storage, asked, target, budget=Budget(), progress=lambda _now: None)
 
 
 def ran(folder: Path, asked: Config, workers: Here | None = None) -> Folder:
-    """A storage with a whole campaign."""
+    """A storage with a complete campaign."""
     storage = begun(folder, asked)
     go_on(storage, asked, workers)
     return storage
 
 
 def tables(storage: Folder) -> dict[str, bytes]:
-    """Every file of a campaign but those that say how long it took."""
+    """Every file of a campaign except those with times."""
     paths = ["campaign.parquet", "findings.parquet"]
     paths += [f"{table}/{name}" for table in UNIT_TABLES if table != "timing" for name in storage.list(table)]
     return {path: data for path in paths if (data := storage.read(path)) is not None}

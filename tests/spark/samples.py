@@ -1,4 +1,4 @@
-"""Campaigns for tests: tables as units write them, with no run made. The same arguments give the same tables."""
+"""Sample campaigns: tables as units write them, without any runs. Equal arguments give equal tables."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ ACTIONS = (
 RULES = ("ST-11", "ST-12", "ST-14", "CK-01.expired", "CK-02.range", "ND-01")
 
 HOSTILE = ("<script>alert(1)</script>", "a&b\"c'", "]]>", "ünïcödé \U0001f512", "{{ 7 * 7 }}")
-"""Names that would be markup, if a page took them as they are."""
+"""Names that would be markup if a page did not escape them."""
 
 RUNS = (
     "one_owner: init(True) open(p1,s1,1,True) open(p3,s1,2,True)",
     "acked_once: init(True) open(p1,s1,1,True) append(p1,s1) open(p1,s1,2,True) append(p1,s1)",
     "opened_by_its_owner: init(True) open(p1,s1,1,False) open(p1,s1,2,False)",
 )
-"""Runs of `ownership` without ST-14, as `holdfast replay` takes them."""
+"""Replay lines of runs of `ownership` without ST-14."""
 
 
 class Held:
@@ -62,9 +62,11 @@ class Held:
 
 @attrs.frozen(kw_only=True)
 class Sample:
-    """What a campaign is like. ``done`` units of those that ``traces`` make are there; ``species`` is how many kinds of
-    states its runs can reach, some far more often than others; ``rare`` how seldom the findings are met. Findings that
-    are ``alike`` shrink to a few.
+    """The parameters of a sample campaign.
+
+    ``traces`` determine the number of units; ``done`` of them are stored. ``species``: the number of kinds of states
+    that the runs can reach, some far more often than others. ``rare``: how rare the findings are. ``alike``: whether
+    the findings shrink to a few.
     """
 
     model: str = "Ownership"
@@ -89,7 +91,7 @@ class Sample:
 
     @property
     def units(self) -> int:
-        """How many units are there."""
+        """The number of units."""
         every = -(-self.traces // self.traces_per_unit)
         return every if self.done is None else self.done
 
@@ -108,12 +110,12 @@ def campaign(sample: Sample, name: str = "runs/a") -> Held:
 
 
 def summary(**sample: Any) -> Summary:
-    """The sum of a sample campaign."""
+    """The summary of a sample campaign."""
     return summarise(campaign(Sample(**sample)))
 
 
 def campaign_row(sample: Sample) -> dict[str, Any]:
-    """What was asked."""
+    """The row of the campaign's configuration."""
     config = Config(
         target=sample.target,
         scope="default",
@@ -136,7 +138,7 @@ def campaign_row(sample: Sample) -> dict[str, Any]:
 
 
 def unit_rows(sample: Sample, unit: int, reach: Sequence[np.ndarray[Any, Any]]) -> dict[str, dict[str, Any]]:
-    """The rows of a unit in the tables that have one for each."""
+    """The rows of one unit, in the tables that have one row for each unit."""
     chance = random.Random(f"{sample.seed} {unit}")
     runs = min(sample.traces_per_unit, sample.traces - unit * sample.traces_per_unit)
     sightings = list(_sightings(sample, unit, runs, chance))
@@ -177,12 +179,12 @@ def _split(whole: int, parts: int) -> list[int]:
 def _coverage(
     sample: Sample, unit: int, runs: int, chance: random.Random, reach: Sequence[np.ndarray[Any, Any]]
 ) -> dict[str, Any]:
-    # The last action of many is never taken, nor is the last rule of an action ever decisive.
+    # The last of several actions is never taken, and the last rule of an action is never decisive.
     some = sample.actions[:-1] if len(sample.actions) > 1 else sample.actions
     weight = {name: 1 + 7 * place % 23 for place, name in enumerate(some)}
     pairs = [(a, b) for a in some for b in some if weight[a] * weight[b] * runs * chance.random() > 400]
     shares, places = reach
-    # numpy's generators are fixed by their seed, as Python's are.
+    # A seed fixes the numbers of numpy's generators, as it does with Python's.
     met = np.random.default_rng(unit * 1000 + sample.seed).random(len(shares)) < -np.expm1(-shares * runs)
     bits = np.zeros(STATE_BITS, np.uint8)
     bits[places[met]] = 1
@@ -213,7 +215,7 @@ def _coverage(
 
 
 def _reach(sample: Sample) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """How often a run meets each kind of state, from ever to hardly, and the place of its signature."""
+    """For each kind of state, the share of runs that meet it, and the bit of its signature."""
     chance = np.random.default_rng(7)
     shares = 0.05 * np.arange(1, sample.species + 1, dtype=float) ** -1.9
     return shares, chance.integers(0, STATE_BITS, sample.species)
@@ -224,7 +226,7 @@ def _signature(number: int) -> str:
 
 
 def _about(sample: Sample, number: int) -> dict[str, Any]:
-    """What is violated, by which action, and where."""
+    """The violated property, the action and the place."""
     claim = sample.claims[number % len(sample.claims)]
     action = "" if number == 5 else sample.actions[number % len(sample.actions)]
     return {"property": claim, "action": action, "state": list(sample.predicates)}
@@ -261,7 +263,7 @@ def _findings(sample: Sample) -> Iterator[Mapping[str, Any]]:
 
 @cache
 def _shown(run: str) -> dict[str, Any]:
-    """What a row says of the shrunk run."""
+    """The columns about the shrunk run."""
     trace = open_trace(f"ownership tiny -ST-14 #0000000000000000 {run}").trace
     return {
         "steps": trace.length,

@@ -1,4 +1,4 @@
-"""Searches whose states are in files, with tasks that run in this process: no Spark, and no wait for it."""
+"""Searches with their states in files, with tasks that run in this process, without Spark."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ from tests.kernel.plain import plain_build, use_python
 
 @attrs.frozen
 class Finished:
-    """Tasks that have been run."""
+    """Tasks that have already run."""
 
     table: pa.Table
 
     def wait(self, seconds: float | None = None) -> bool:  # noqa: ARG002 - the shape of a job
-        """They are."""
+        """Return at once: they have run."""
         return True
 
     def cancel(self) -> None:
-        """There is nothing to cancel."""
+        """Do nothing: they have run."""
 
     def result(self) -> pa.Table:
-        """What they answered."""
+        """Their answers."""
         return self.table
 
 
 @attrs.define
 class Here:
-    """A cluster of this process. ``order`` are the rows that its tasks get, so often and in such an order."""
+    """A cluster in this process. ``order`` maps the rows to those that its tasks get: permuted, or repeated."""
 
     parallelism: int = 2
     jobs: int = 0
     order: Any = list
 
     def start(self, work: Work, payload: bytes, rows: pa.Table, schema: pa.Schema, partitions: int) -> Finished:
-        """Run the tasks; the answers are in the order of the rows, whatever was run how often."""
+        """Run the tasks. The answers are in the order of the rows, however often each row was run."""
         assert partitions > 0
         self.jobs += 1
         answers: dict[int, list[pa.RecordBatch]] = {}
@@ -63,7 +63,7 @@ class Here:
 
 
 def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From here on, kernels are run by Python, also in tasks."""
+    """Run kernels in Python from now on, also in tasks."""
     use_python(monkeypatch)
     monkeypatch.setattr(search_tasks, "build", plain_build)
     monkeypatch.setattr(search_tasks, "_machines", {})
@@ -80,7 +80,7 @@ def spark_search(
     resumed: bool = False,
     **options: Any,
 ) -> Result:
-    """A search with its states in the folder; ``small`` is how many are found before it moves there."""
+    """A search with its states in the folder. ``small``: the number of states after which it moves there."""
     explorer = partial(
         SparkSearch,
         cluster=cluster or Here(),
@@ -93,13 +93,13 @@ def spark_search(
 
 
 def assert_equal(found: Result, wanted: Result) -> None:
-    """Both answers are the same to the last figure and the last letter, but for the time they took."""
+    """Both answers are equal in every figure and every text, except times."""
     found = attrs.evolve(found, timing=wanted.timing)
     assert to_json(found) == to_json(wanted)
     assert render_result(found) == render_result(wanted)
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """All files of levels below a folder, with what they hold."""
+    """All files of levels below a folder, with their contents."""
     found: Sequence[Path] = sorted(folder.glob("*/part-*.npy"))
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}

@@ -1,4 +1,4 @@
-"""Work for tasks of tests. Executors import it by name, as they do the work of campaigns."""
+"""The work of the tests' tasks. Executors import it by name, like the work of campaigns."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ KERNEL = pa.schema([pa.field("compiled", pa.int64()), pa.field("states", pa.int6
 
 
 def doubled(payload: bytes, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Each unit with its double; a batch for each."""
+    """Each unit with its double, one batch for each."""
     for unit in batch.column("unit").to_pylist():
         row = {"unit": unit, "twice": 2 * unit, "names": [payload.decode()]}
         yield pa.RecordBatch.from_pylist([row], schema=DOUBLED)
 
 
 def noted(folder: Path) -> None:
-    """Leave one more file in the folder."""
+    """Create one more file in the folder."""
     folder.joinpath(f"{len(list(folder.iterdir()))}").touch()
 
 
 def refused(payload: bytes, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Note the attempt, and raise an error that is the user's to mend."""
+    """Record the attempt, and raise a usage error."""
     noted(Path(payload.decode()))
     yield from doubled(payload, batch)
     raise ModelError(Place("model.py", 7), "x", "it is wrong", "mend it")
 
 
 def broken(payload: bytes, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Note the attempt, and raise an error that is nobody's to mend."""
+    """Record the attempt, and raise an error that is not the user's."""
     noted(Path(payload.decode()))
     error = ValueError('not "this"\nway')
     error.add_note(f"unit {batch.column('unit')[0]}")
@@ -48,7 +48,7 @@ def broken(payload: bytes, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 
 def killed_once(payload: bytes, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Kill the process that does the work, the first time."""
+    """Kill the worker process on the first attempt."""
     folder = Path(payload.decode())
     if not any(folder.iterdir()):
         noted(folder)
@@ -57,7 +57,7 @@ def killed_once(payload: bytes, batch: pa.RecordBatch) -> Iterator[pa.RecordBatc
 
 
 def endless(payload: bytes, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Say that the work has begun, by opening a pipe, and never end."""
+    """Report the start by opening a pipe, and run for ever."""
     with Path(payload.decode()).open("w"):
         while True:
             signal.pause()
@@ -65,7 +65,7 @@ def endless(payload: bytes, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 
 def searched(payload: bytes, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Search a model; answers how many functions had to be compiled for that, and where the code came from."""
+    """Search a model. Answers the number of functions that had to be compiled, and the origin of the code."""
     from numba.core import event  # noqa: PLC0415 - seconds that the other tasks do without
 
     from holdfast.check.search import engine as search  # noqa: PLC0415 - as above

@@ -1,4 +1,4 @@
-"""Accidents to a campaign on Spark: whatever is killed, every unit is run, and counts once."""
+"""Accidents to a campaign on Spark: whatever process is killed, each unit is run, and counts once."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from spark.cluster.storage import Folder
 from tests.spark.running import BROKEN, TABLE, place, tables
 
 TRACES = 8_000_000
-"""Enough runs for some units to be done, and some not, when something is killed."""
+"""Enough runs that some units are done, and some are not, when a process is killed."""
 
 PATIENCE = 300
-"""Seconds after which a campaign that is waited for counts as hanging."""
+"""The seconds to wait before a campaign counts as hanging."""
 
 Wanted = Callable[[psutil.Process], bool]
 
@@ -34,7 +34,7 @@ def command(*words: str) -> list[str]:
 
 
 class Campaign:
-    """A campaign under way, whose progress goes to a terminal: so a test can wait for the next line of it."""
+    """A running campaign whose progress goes to a terminal, so that a test can wait for its next line."""
 
     def __init__(self, folder: Path) -> None:
         words = ["run", "--target", str(TABLE), "--scope", "default", "--without", *BROKEN, "--traces", str(TRACES)]
@@ -47,25 +47,25 @@ class Campaign:
         self.shown = b""
 
     def read(self) -> bool:
-        """Wait for more on the screen; whether there is any, and not its end."""
+        """Wait for more output. Returns False at its end."""
         ready, _, _ = select.select([self.screen], [], [], PATIENCE)
         if not ready:
             self.process.kill()
             pytest.fail(f"nothing was shown for {PATIENCE} seconds")
         try:
             more = os.read(self.screen, 1 << 16)
-        except OSError:  # the end, once every process that had the terminal has ended
+        except OSError:  # The end: all processes that had the terminal open have ended.
             more = b""
         self.shown += more
         return bool(more)
 
     def wait_for_units(self, storage: Folder, units: int) -> None:
-        """Until N units are done."""
+        """Wait until N units are done."""
         while len(storage.list("runs")) < units:
             assert self.read(), self.shown
 
     def end(self) -> tuple[int, str, str]:
-        """The exit code, the output, and what stood last on the screen."""
+        """The exit code, the output, and the last line on the terminal."""
         while self.read():
             pass
         os.close(self.screen)
@@ -76,14 +76,14 @@ class Campaign:
 
 
 def resume(folder: Path) -> subprocess.CompletedProcess[str]:
-    """The rest of it."""
+    """Run the rest of the campaign."""
     return subprocess.run(
         command("resume", str(folder), "--master", "local[2]"), capture_output=True, text=True, check=False
     )
 
 
 def below(running: Campaign, wanted: Wanted) -> Iterator[psutil.Process]:
-    """The processes that it started, directly or not."""
+    """All processes that a process started, directly or not."""
     for process in psutil.Process(running.pid).children(recursive=True):
         with suppress(psutil.NoSuchProcess):
             if wanted(process):
@@ -91,19 +91,19 @@ def below(running: Campaign, wanted: Wanted) -> Iterator[psutil.Process]:
 
 
 def is_java(process: psutil.Process) -> bool:
-    """The Java of Spark."""
+    """Whether a process is Spark's Java."""
     return process.name() == "java"
 
 
 def is_worker(process: psutil.Process) -> bool:
-    """A Python that does the work: a child of the daemon that starts them."""
+    """Whether a process is a Python worker: a child of the daemon that starts them."""
     parent = process.parent()
     return all("pyspark.daemon" in " ".join(each.cmdline()) for each in (process, parent) if each is not None)
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """The tables of a campaign that nothing happened to."""
+    """The tables of an undisturbed campaign."""
     folder = tmp_path_factory.mktemp("whole") / "campaign"
     running = Campaign(folder)
     code, _, said = running.end()
@@ -114,7 +114,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 @pytest.mark.slow
 @pytest.mark.parametrize("units", [2, 30])
 def test_a_killed_worker_is_replaced(tmp_path: Path, whole: dict[str, bytes], units: int) -> None:
-    """Spark tries its units again, and the campaign ends as if nothing had happened."""
+    """Spark retries the killed worker's units, and the tables are those of an undisturbed campaign."""
     running = Campaign(tmp_path / "a")
     running.wait_for_units(place(tmp_path / "a"), units)
     next(below(running, is_worker)).kill()
@@ -127,7 +127,7 @@ def test_a_killed_worker_is_replaced(tmp_path: Path, whole: dict[str, bytes], un
 @pytest.mark.slow
 @pytest.mark.parametrize("units", [2, 30])
 def test_a_killed_java_leaves_what_can_go_on(tmp_path: Path, whole: dict[str, bytes], units: int) -> None:
-    """The command ends with one line, and resume makes what is missing."""
+    """The command ends with one line, and ``resume`` runs the missing units."""
     running = Campaign(tmp_path / "a")
     running.wait_for_units(place(tmp_path / "a"), units)
     for java in below(running, is_java):
@@ -143,7 +143,7 @@ def test_a_killed_java_leaves_what_can_go_on(tmp_path: Path, whole: dict[str, by
 @pytest.mark.slow
 @pytest.mark.parametrize("units", [2, 30])
 def test_a_killed_driver_leaves_what_can_go_on(tmp_path: Path, whole: dict[str, bytes], units: int) -> None:
-    """No process outlives it, and resume makes what is missing."""
+    """No process outlives the killed driver, and ``resume`` runs the missing units."""
     running = Campaign(tmp_path / "a")
     running.wait_for_units(place(tmp_path / "a"), units)
     left = psutil.Process(running.pid).children(recursive=True)
@@ -158,7 +158,7 @@ def test_a_killed_driver_leaves_what_can_go_on(tmp_path: Path, whole: dict[str, 
 
 @pytest.mark.slow
 def test_ctrl_c_leaves_what_can_go_on(tmp_path: Path, whole: dict[str, bytes]) -> None:
-    """The command says how to go on, shows what it found, and resume makes what is missing."""
+    """The command prints its findings and how to resume, and ``resume`` runs the missing units."""
     running = Campaign(tmp_path / "a")
     running.wait_for_units(place(tmp_path / "a"), 3)
     os.kill(running.pid, signal.SIGINT)

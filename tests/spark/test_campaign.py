@@ -1,4 +1,4 @@
-"""Campaigns: units are run once each, whatever happens on the way, and what they find can be shown anywhere."""
+"""Campaigns: each unit is run once, whatever accident happens, and its findings can be shown anywhere."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Row = dict[str, Any]
 
 
 def test_the_seeds_of_units_are_pinned() -> None:
-    """A unit's seed follows from the campaign's and the unit's number, the same for ever."""
+    """A unit's seed is a fixed function of the campaign's seed and the unit's number."""
     assert [config(seed=seed).seed_of(unit) for seed in (0, 1) for unit in (0, 1)] == SEEDS
 
 
@@ -44,7 +44,7 @@ SEEDS = [12630601627809898417, 1726425954121364994, 11095383014634592821, 117061
 
 
 def test_units_are_of_one_size() -> None:
-    """The units are all runs, each once; the last unit has what is left."""
+    """Together the units have every run once. The last unit has the remainder."""
     asked = config(traces=730)
 
     assert [asked.traces_of(unit) for unit in range(asked.units)] == [100] * 7 + [30]
@@ -83,7 +83,7 @@ def test_a_unit_is_a_walk(tmp_path: Path) -> None:
     ],
 )
 def test_tables_depend_on_the_seed_alone(tmp_path: Path, workers: Here) -> None:
-    """Neither the number of tasks, nor their order, nor that some are run twice changes a byte."""
+    """The number of tasks, their order, and repeated tasks change no byte of the tables."""
     asked = config(removed=BROKEN)
 
     assert tables(ran(tmp_path / "b", asked, workers)) == tables(ran(tmp_path / "a", asked))
@@ -92,7 +92,7 @@ def test_tables_depend_on_the_seed_alone(tmp_path: Path, workers: Here) -> None:
 
 @pytest.mark.parametrize("units", [0, 1, 5])
 def test_a_campaign_goes_on_where_it_was_ended(tmp_path: Path, units: int) -> None:
-    """Whatever the driver had when it died, the tables in the end are those of a campaign that nothing ended."""
+    """However far the driver got before it died, the final tables are those of an undisturbed campaign."""
     asked = config(removed=BROKEN)
     storage = begun(tmp_path / "a", asked)
     with pytest.raises(DriverDiedError):
@@ -105,7 +105,7 @@ def test_a_campaign_goes_on_where_it_was_ended(tmp_path: Path, units: int) -> No
 
 
 def test_only_what_is_missing_is_run(tmp_path: Path) -> None:
-    """A unit that is done stays as it is; one without its file in runs is run again, whatever else of it is there."""
+    """A finished unit is not run again. A unit without its file in ``runs`` is, whatever other files it has."""
     asked = config()
     storage = ran(tmp_path / "a", asked)
     whole = tables(storage)
@@ -120,7 +120,7 @@ def test_only_what_is_missing_is_run(tmp_path: Path) -> None:
 
 
 def test_lost_units_are_not_silent(tmp_path: Path) -> None:
-    """Where executors write elsewhere, nothing is said to be done."""
+    """If executors write elsewhere, no unit counts as done, and the campaign says so."""
     asked = config()
     storage = begun(tmp_path / "a", asked)
 
@@ -133,7 +133,7 @@ def test_lost_units_are_not_silent(tmp_path: Path) -> None:
 
 
 def test_another_model_is_refused_by_name(tmp_path: Path) -> None:
-    """A campaign does not go on with a model that is not the one it was begun with."""
+    """A campaign does not resume with another model than it began with."""
     storage = begun(tmp_path, config())
 
     with pytest.raises(UsageError, match=r"was begun with Table of fingerprint \w+, and .* now is Table of \w+"):
@@ -142,7 +142,7 @@ def test_another_model_is_refused_by_name(tmp_path: Path) -> None:
 
 
 def test_an_edited_scope_is_another_campaign(tmp_path: Path) -> None:
-    """Runs within another size or budget are runs of another question, whatever the scope is called."""
+    """A changed size or budget makes another campaign, even if the scope keeps its name."""
     storage = begun(tmp_path, config())
     system = table_model()
     tiny = system.scopes["tiny"]
@@ -153,7 +153,7 @@ def test_an_edited_scope_is_another_campaign(tmp_path: Path) -> None:
 
 
 def test_another_version_of_holdfast_is_another_campaign(tmp_path: Path) -> None:
-    """It may draw other runs from the same seeds."""
+    """Another version of Holdfast makes another campaign, since it may draw other runs from the same seeds."""
     storage = begun(tmp_path, config())
     campaign = read_campaign(storage)
     check_version(storage, campaign)
@@ -162,7 +162,7 @@ def test_another_version_of_holdfast_is_another_campaign(tmp_path: Path) -> None
 
 
 def test_a_place_holds_one_campaign(tmp_path: Path) -> None:
-    """A second campaign in the same place is refused, and says how to go on."""
+    """A second campaign in the same place is refused, and the message says how to resume the first."""
     asked = config()
     storage = begun(tmp_path, asked)
 
@@ -172,13 +172,13 @@ def test_a_place_holds_one_campaign(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"traces": 0}', '{"unknown": 1}', "nonsense"])
 def test_a_strange_configuration_is_one_line(text: str) -> None:
-    """Whatever stands in the campaign's row."""
+    """Any invalid row of the campaign is refused in one line."""
     with pytest.raises(UsageError, match="here: its configuration cannot be understood"):
         read_config("here", text)
 
 
 def test_a_configuration_is_read_as_it_was_written() -> None:
-    """All of it."""
+    """A stored configuration is read back unchanged."""
     asked = attrs.evolve(config(removed=BROKEN, stop_after=2), pct=3, pct_sort="Proc", swarm=False)
 
     assert read_config("here", asked.to_json()) == asked
@@ -189,33 +189,33 @@ def test_a_configuration_is_read_as_it_was_written() -> None:
 
 @attrs.define
 class Stuck:
-    """Workers whose jobs end only when they are cancelled; the first wait does something."""
+    """Workers whose jobs end only when cancelled. The first wait calls a given function."""
 
     on_wait: object
     parallelism: int = 1
     cancelled: list[bool] = attrs.field(factory=list)
 
     def start(self, *_: object) -> Stuck:
-        """The job is this."""
+        """Start the only job."""
         return self
 
     def wait(self, seconds: float | None = None) -> bool:  # noqa: ARG002 - it waits for nothing
-        """Never done."""
+        """Never finish."""
         if callable(self.on_wait):
             self.on_wait()
         return False
 
     def cancel(self) -> None:
-        """Note it."""
+        """Record the cancellation."""
         self.cancelled.append(True)
 
     def result(self) -> pa.Table:
-        """There is none."""
+        """Fail: the job has no result."""
         raise AssertionError
 
 
 def test_ctrl_c_leaves_a_campaign_that_goes_on(tmp_path: Path) -> None:
-    """The first Ctrl-C ends the job; what is done stays."""
+    """The first Ctrl-C ends the job, and the finished units stay."""
     asked = config()
     storage = begun(tmp_path / "a", asked)
     stuck = Stuck(lambda: os.kill(os.getpid(), signal.SIGINT))
@@ -229,7 +229,7 @@ def test_ctrl_c_leaves_a_campaign_that_goes_on(tmp_path: Path) -> None:
 
 
 def test_the_budget_ends_a_campaign(tmp_path: Path) -> None:
-    """A limit of time ends it, by its name."""
+    """A time limit ends the campaign, and the message names the limit."""
     asked = config()
     storage = begun(tmp_path, asked)
     stuck = Stuck(None)
@@ -242,7 +242,7 @@ def test_the_budget_ends_a_campaign(tmp_path: Path) -> None:
 
 
 def test_enough_findings_end_a_campaign(tmp_path: Path) -> None:
-    """It ends after the same units, whatever the number of tasks is, and resuming it makes no more runs."""
+    """With enough findings a campaign ends after the same units for any number of tasks, also when resumed."""
     asked = config(removed=BROKEN, traces=100 * (3 * WAVE), stop_after=1)
     one, other = begun(tmp_path / "a", asked), begun(tmp_path / "b", asked)
 
@@ -259,12 +259,12 @@ def test_enough_findings_end_a_campaign(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def findings(tmp_path_factory: pytest.TempPathFactory) -> list[Row]:
-    """What a campaign without a guard finds."""
+    """The findings of a campaign without a guard."""
     return from_parquet(ran(tmp_path_factory.mktemp("found"), config(removed=BROKEN)).read("findings.parquet") or b"")
 
 
 def test_findings_are_told_apart_by_what_they_are(findings: list[Row]) -> None:
-    """There is one row for each property, last action and state before it, and few of them."""
+    """There is one row for each combination of property, last action and state before it, and few of them."""
     kinds = [(row["property"], row["action"], tuple(row["state"])) for row in findings]
 
     assert 1 <= len(kinds) == len(set(kinds)) == len({row["signature"] for row in findings}) <= 8
@@ -272,7 +272,7 @@ def test_findings_are_told_apart_by_what_they_are(findings: list[Row]) -> None:
 
 
 def test_findings_are_nearly_as_short_as_the_search_finds_them(findings: list[Row]) -> None:
-    """Each is shrunk to at most two steps more than the shortest run that violates the property."""
+    """Each finding shrinks to at most two steps more than the shortest violating run."""
     system = table_model(BROKEN)
     for row in findings:
         [best] = search(system, system.scope("tiny"), properties=[row["property"]]).findings
@@ -281,7 +281,7 @@ def test_findings_are_nearly_as_short_as_the_search_finds_them(findings: list[Ro
 
 
 def test_findings_replay(findings: list[Row], tmp_path: Path) -> None:
-    """The line and the file show the same run, and it violates the property."""
+    """The line and the file show the same run, which violates the property."""
     for row in findings:
         _, _, line = shlex.split(row["replay"])
         (tmp_path / "found.itf.json").write_text(row["itf"])
@@ -293,7 +293,7 @@ def test_findings_replay(findings: list[Row], tmp_path: Path) -> None:
 
 
 def test_sums_are_those_of_the_units(tmp_path: Path) -> None:
-    """How often a finding was met, and in how many units, is what the units say; its run is the shortest."""
+    """A finding's numbers of runs and of units are sums over the units, and its run is the shortest."""
     asked = config(removed=BROKEN)
     storage = ran(tmp_path, asked)
     rows = [from_parquet(storage.read(unit_path("runs", unit)) or b"")[0] for unit in range(asked.units)]
@@ -308,7 +308,7 @@ def test_sums_are_those_of_the_units(tmp_path: Path) -> None:
 
 
 class Stranger(pickle.Unpickler):
-    """Reads what was sent, and notes which modules it takes for that."""
+    """An unpickler that records the modules it imports."""
 
     modules: set[str]
 
@@ -318,7 +318,7 @@ class Stranger(pickle.Unpickler):
 
 
 def test_a_target_travels_without_its_module() -> None:
-    """What executors get names nothing that only the driver can import: a user's model is a file of the driver's."""
+    """Executors need no module that only the driver can import, such as the user's model."""
     target = ModelTarget(table_model(), config())
     stranger = Stranger(io.BytesIO(pickle.dumps(target)))
     stranger.modules = set()

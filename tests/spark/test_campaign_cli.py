@@ -1,4 +1,4 @@
-"""``holdfast campaign`` as a user meets it, with workers of this process in the place of Spark's."""
+"""``holdfast campaign`` on the command line, with workers of this process instead of Spark."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WITHOUT = ("--without", *BROKEN)
 
 @pytest.fixture(autouse=True)
 def workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No command of these tests starts Spark."""
+    """Commands of these tests start no Spark."""
     monkeypatch.setattr(spark.cli.run, "start_cluster", here)
 
 
@@ -33,14 +33,14 @@ def run_words(out: Path, *more: object, traces: object = 3000) -> list[object]:
 
 @pytest.fixture
 def broken(holdfast: Run, tmp_path: Path) -> Path:
-    """A campaign that found something."""
+    """A campaign with findings."""
     out = tmp_path / "broken"
     assert holdfast(*run_words(out, *WITHOUT)).code == 12
     return out
 
 
 def test_nothing_found(holdfast: Run, tmp_path: Path) -> None:
-    """It ends with 0, and says how many runs were made; standard error has the times."""
+    """Without findings it ends with 0 and prints the number of runs. Times go to standard error."""
     ran = holdfast(*run_words(tmp_path / "a"))
 
     assert ran.code == 0
@@ -50,7 +50,7 @@ def test_nothing_found(holdfast: Run, tmp_path: Path) -> None:
 
 
 def test_a_finding_is_shown_and_replays(holdfast: Run, tmp_path: Path) -> None:
-    """It ends with 12, shows a run, and the line that it prints shows that run again."""
+    """With a finding it ends with 12, shows a run, and prints a line that replays the same run."""
     ran = holdfast(*run_words(tmp_path / "a", *WITHOUT))
     [line] = [line for line in ran.out.splitlines() if line.startswith("replay: ")]
     replayed = holdfast(*shlex.split(line)[2:])
@@ -61,7 +61,7 @@ def test_a_finding_is_shown_and_replays(holdfast: Run, tmp_path: Path) -> None:
 
 
 def test_an_invariant_called_deadlock_is_no_deadlock(holdfast: Run, tmp_path: Path) -> None:
-    """A campaign that met that invariant alone ends with 12 and not with 11, also when its tables are read again."""
+    """A campaign whose only finding is an invariant named deadlock ends with 12, not 11, also when read again."""
     model = tmp_path / "clock.py"
     model.write_text(CLOCK)
     words = ["campaign", "run", "--target", model, "--scope", "tiny", "--traces", 200, "--seed", 7]
@@ -96,7 +96,7 @@ class Clock(Model):
 
 
 def test_a_finding_is_reproduced_by_its_walk(holdfast: Run, tmp_path: Path) -> None:
-    """The command that is named makes the run by its seed and number, and shows the same."""
+    """The printed ``walk`` command makes the same run from its seed and number."""
     ran = holdfast(*run_words(tmp_path / "a", *WITHOUT))
     [line] = [line for line in ran.out.splitlines() if line.startswith("reproduce: ")]
     walked = holdfast(*shlex.split(line)[2:])
@@ -114,7 +114,7 @@ def test_the_same_twice(holdfast: Run, tmp_path: Path) -> None:
 
 
 def test_a_budget_leaves_the_rest(holdfast: Run, tmp_path: Path) -> None:
-    """What is missing is said to be; resume makes it, and the result is that of a campaign that nothing ended."""
+    """A limit leaves units out and says so. ``resume`` completes the tables to those of an undisturbed campaign."""
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     holdfast(*run_words(whole))
     holdfast(*run_words(cut))
@@ -130,11 +130,11 @@ def test_a_budget_leaves_the_rest(holdfast: Run, tmp_path: Path) -> None:
 
 
 def test_a_changed_model_is_refused(holdfast: Run, tmp_path: Path) -> None:
-    """A campaign does not go on with a model that was changed since, and is named with both fingerprints."""
+    """A campaign does not resume with a changed model. The message has both fingerprints."""
     model = tmp_path / "mine.py"
     model.write_text(TABLE.read_text())
     holdfast("campaign", "run", "--target", model, "--traces", 1024, "--scope", "tiny", "--out", tmp_path / "a")
-    # A process imports a model once; this is what the next one finds.
+    # A process imports a model once; this makes it import the changed file, as a new process would.
     model.write_text(TABLE.read_text().replace('require(not self.opened[s], "ST-14"', 'require(True, "ST-14"'))
     words = [sys.executable, "-m", "holdfast", "campaign", "resume", str(tmp_path / "a")]
     ran = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -145,7 +145,7 @@ def test_a_changed_model_is_refused(holdfast: Run, tmp_path: Path) -> None:
 
 
 def test_reports_are_written(holdfast: Run, broken: Path, tmp_path: Path) -> None:
-    """The page, JUnit and SARIF of a campaign, from what is in its tables."""
+    """The page, JUnit and SARIF of a campaign, made from its tables."""
     junit, sarif = tmp_path / "a.xml", tmp_path / "a.sarif"
     ran = holdfast("campaign", "report", broken, "--junit", junit, "--sarif", sarif, "--github")
 
@@ -158,7 +158,7 @@ def test_reports_are_written(holdfast: Run, broken: Path, tmp_path: Path) -> Non
 
 
 def test_two_campaigns_are_compared(holdfast: Run, broken: Path, tmp_path: Path) -> None:
-    """What only the second found ends the comparison with 12, and not the other way round."""
+    """The exit code is 12 if the second campaign has findings that the first lacks, and not the other way round."""
     holdfast(*run_words(tmp_path / "sound"))
 
     assert holdfast("campaign", "diff", tmp_path / "sound", broken).code == 12
@@ -167,7 +167,7 @@ def test_two_campaigns_are_compared(holdfast: Run, broken: Path, tmp_path: Path)
 
 
 def test_a_plan_shows_its_formulas(holdfast: Run, broken: Path) -> None:
-    """From the rates of a campaign."""
+    """A plan prints its formulas, with a campaign's rates."""
     ran = holdfast("campaign", "plan", broken, "--traces", "1e12", "--cores", 2000)
 
     assert ran.code == 0
@@ -195,7 +195,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_cannot_be_is_one_line(holdfast: Run, tmp_path: Path, case: str) -> None:
-    """A wrong argument ends with 2 and one line, and begins nothing."""
+    """A wrong argument ends with 2 and one line, and starts nothing."""
     words, said = REFUSED[case]
     (tmp_path / "file").write_text("")
 
@@ -210,7 +210,7 @@ def test_what_cannot_be_is_one_line(holdfast: Run, tmp_path: Path, case: str) ->
 @pytest.mark.parametrize("file", ["campaign.parquet", "findings.parquet", unit_path("runs", 0)])
 @pytest.mark.parametrize("content", ["", "half of a file", "another table"])
 def test_a_damaged_file_is_one_line(holdfast: Run, broken: Path, file: str, content: str) -> None:
-    """Whether a campaign is looked at or goes on."""
+    """A damaged file is one line, both for ``status`` and for ``resume``."""
     other = broken / unit_path("coverage", 0)
     (broken / file).write_bytes(other.read_bytes() if content == "another table" else content.encode())
 
@@ -223,7 +223,7 @@ def test_a_damaged_file_is_one_line(holdfast: Run, broken: Path, file: str, cont
 
 
 def test_a_second_campaign_is_refused(holdfast: Run, broken: Path) -> None:
-    """Where there is one already."""
+    """A second campaign in the same place is refused."""
     ran = holdfast(*run_words(broken))
 
     assert ran.code == 2
@@ -231,7 +231,7 @@ def test_a_second_campaign_is_refused(holdfast: Run, broken: Path) -> None:
 
 
 def test_a_missing_library_is_named(broken: Path) -> None:
-    """Without the extra, one line says which."""
+    """Without the extra one line names it."""
     lines = f"""
         import sys
         sys.modules["pyarrow"] = None
@@ -247,7 +247,7 @@ def test_a_missing_library_is_named(broken: Path) -> None:
 
 
 def test_what_cannot_start_has_not_begun(holdfast: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where Spark does not start, there is no campaign afterwards that would have to be resumed."""
+    """If Spark does not start, it leaves no campaign that would have to be resumed."""
     monkeypatch.setattr(spark.cli.run, "start_cluster", start_cluster)
 
     ran = holdfast(*run_words(tmp_path / "a", "--master", "spark://127.0.0.1:1"))

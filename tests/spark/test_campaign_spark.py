@@ -1,4 +1,4 @@
-"""Campaigns on Spark itself, and in a bucket of S3: the tables are those that one process writes to a folder."""
+"""Campaigns on Spark itself, and in an S3 bucket: the tables equal those of one process in a folder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.spark.running import BROKEN, TABLE, begun, config, here, place, ran, 
 
 
 def test_spark_writes_what_one_process_writes(cluster: Cluster, tmp_path: Path) -> None:
-    """Every byte of every table but the times."""
+    """Every byte of every table is the same, except times."""
     asked = config(removed=BROKEN)
     storage = begun(tmp_path / "spark", asked)
     target = ModelTarget(table_model(BROKEN), asked)
@@ -34,7 +34,7 @@ def test_spark_writes_what_one_process_writes(cluster: Cluster, tmp_path: Path) 
 @pytest.mark.slow
 @pytest.mark.parametrize("master", ["local[1]", "local[3]", "local-cluster[2,1,1024]"])
 def test_another_master_writes_the_same(master: str, tmp_path: Path) -> None:
-    """Also where executors are processes of their own."""
+    """The tables are the same when executors are processes of their own."""
     asked = config(removed=BROKEN)
     storage = begun(tmp_path / "spark", asked)
     target = ModelTarget(table_model(BROKEN), asked)
@@ -48,7 +48,7 @@ def test_another_master_writes_the_same(master: str, tmp_path: Path) -> None:
 def test_a_bucket_holds_what_a_folder_holds(
     holdfast: Run, s3: str, keys: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The tables and the page land in the bucket, and nothing that is printed or written holds a credential."""
+    """The tables and the page are in the bucket, and nothing printed or written contains a credential."""
     monkeypatch.setattr(spark.cli.run, "start_cluster", here)
     client = boto3.client("s3", endpoint_url=s3, region_name="us-east-1")
     client.create_bucket(Bucket="campaigns")
@@ -75,7 +75,7 @@ def test_a_bucket_holds_what_a_folder_holds(
 def test_a_missing_bucket_is_one_line(
     holdfast: Run, s3: str, keys: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before anything is run."""
+    """A missing bucket is one line, before any run."""
     monkeypatch.setattr(spark.cli.run, "start_cluster", here)
 
     ran = holdfast("campaign", "run", "--target", TABLE, "--out", "s3://nowhere-at-all/a", "--s3", s3)

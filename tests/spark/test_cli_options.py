@@ -1,4 +1,4 @@
-"""The options that say where Spark runs: what spark-submit is told, and what is refused before anything starts."""
+"""Options for where Spark runs: the arguments of spark-submit, and errors before anything starts."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ SPARK = "spark://host:7077"
 
 
 def told(folder: Path, **options: Any) -> list[str]:
-    """What spark-submit is told."""
+    """The arguments of spark-submit."""
     chosen = SparkSettings(**options).options()
     return arguments(chosen, read_master(chosen.master), folder)
 
 
 def values(words: list[str], name: str) -> list[str]:
-    """The values that a setting is given."""
+    """The values of a setting in the arguments."""
     return [word.partition("=")[2] for word in words if word.startswith(f"{name}=")]
 
 
 def test_options_are_those_of_spark_submit(tmp_path: Path) -> None:
-    """Under the same names, after the settings of this command."""
+    """Options keep spark-submit's names, and stand after this command's own settings."""
     words = told(tmp_path, master=SPARK, executor_memory="4g", total_executor_cores=8, py_files="a.py,b.zip", name="n")
     assert words[-8:] == [
         *("--name", "n", "--executor-memory", "4g", "--total-executor-cores", "8", "--py-files", "a.py,b.zip")
@@ -36,7 +36,7 @@ def test_options_are_those_of_spark_submit(tmp_path: Path) -> None:
 
 
 def test_a_setting_of_the_user_wins(tmp_path: Path) -> None:
-    """Once, in place of the one that would stand there; options of Java come after those that are needed."""
+    """A user's setting replaces the one of this command. The user's Java options stand after the required ones."""
     words = told(tmp_path, conf=("spark.ui.enabled=true", f"{JAVA_OPTIONS}=-Dx=y", "spark.hadoop.a=b=c"))
     assert values(words, "spark.ui.enabled") == ["true"]
     assert values(words, "spark.hadoop.a") == ["b=c"]
@@ -46,7 +46,7 @@ def test_a_setting_of_the_user_wins(tmp_path: Path) -> None:
 
 
 def test_a_file_of_settings_wins_too(tmp_path: Path) -> None:
-    """What it sets is not set here, but for the master, which has an option."""
+    """A setting in the user's file is not set again, except the master, which has an option."""
     file = tmp_path / "settings"
     file.write_text("# mine\nspark.ui.enabled   true\nspark.local.dir=/big\nspark.master yarn\n")
     words = told(tmp_path, properties_file=file)
@@ -57,20 +57,20 @@ def test_a_file_of_settings_wins_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("master", ["local[2]", "local-cluster[1,1,1024]"])
 def test_what_runs_here_is_not_reached_from_elsewhere(master: str, tmp_path: Path) -> None:
-    """The loopback address; on a cluster Spark finds one that executors reach."""
+    """A local session uses the loopback address. On a cluster Spark chooses one that executors reach."""
     assert values(told(tmp_path, master=master), "spark.driver.host") == ["127.0.0.1"]
     assert values(told(tmp_path, master=SPARK), "spark.driver.host") == []
 
 
 def test_a_long_folder_has_no_sockets() -> None:
-    """The path of a socket has a limit: Spark would fail where a temporary folder has a long name."""
+    """Sockets are put into a short path, since Spark fails if a long temporary folder exceeds their limit."""
     name = "spark.python.unix.domain.socket.enabled"
     assert values(told(Path("/x")), name) == ["true"]
     assert values(told(Path("/", "x" * 70)), name) == ["false"]
 
 
 def test_python_is_the_one_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Unless the user names another, by the variable or by the setting."""
+    """Executors run this Python, unless the user names another by the variable or by the setting."""
     plain = SparkSettings().options()
     named = SparkSettings(conf=("spark.pyspark.python=/opt/python",)).options()
     master = read_master("local")
@@ -98,7 +98,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("options", "message"), WRONG)
 def test_what_cannot_be_meant_is_one_line(options: dict[str, Any], message: str) -> None:
-    """Nothing is silently passed over, and no value of a setting is repeated."""
+    """A wrong option is one line. No option is silently ignored, and no setting's value is repeated."""
     with pytest.raises(UsageError, match=message) as refused:
         SparkSettings(**options).options()
     assert "\n" not in str(refused.value)

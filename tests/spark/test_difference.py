@@ -1,4 +1,4 @@
-"""Two campaigns side by side: what only one of them has, and what cannot be compared."""
+"""Comparing two campaigns: what only one of them has, and which campaigns cannot be compared."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def a() -> Summary:
 
 @pytest.fixture(scope="module")
 def b() -> Summary:
-    """One with the first of these, and two more, of a model that was changed."""
+    """A campaign with the first of these findings and two more, of a changed model."""
     found = sample("runs/b", findings=4, removed=("ST-14",), fingerprint="0123456789abcdef", seed=2)
     first, *others = sorted(found.findings, key=lambda finding: finding.drawn)
     kept = [finding for finding in found.findings if finding != others[0]]
@@ -33,7 +33,7 @@ def b() -> Summary:
 
 
 def test_findings_are_told_apart_by_signature(a: Summary, b: Summary) -> None:
-    """Each is in one campaign or in both, and none is lost."""
+    """Findings are matched by signature: each is in one campaign or in both."""
     found = compare(a, b)
     only_a, only_b = {f.signature for f in found.findings_a}, {f.signature for f in found.findings_b}
     both = {one.signature for one, two in found.both if one.signature == two.signature}
@@ -44,7 +44,7 @@ def test_findings_are_told_apart_by_signature(a: Summary, b: Summary) -> None:
 
 
 def test_the_exit_code_is_about_what_b_has_and_a_lacks(a: Summary, b: Summary) -> None:
-    """Findings that went away are no failure; new ones are."""
+    """Findings that only the first campaign has are no failure. Findings that only the second has are."""
     assert compare(a, b).exit_code == 12
     assert compare(a, a).exit_code == 0
     fewer = attrs.evolve(a, findings=a.findings[:1])
@@ -53,7 +53,7 @@ def test_the_exit_code_is_about_what_b_has_and_a_lacks(a: Summary, b: Summary) -
 
 
 def test_coverage_of_one_only(a: Summary, b: Summary) -> None:
-    """What one campaign reached and the other did not, by name."""
+    """The comparison names what one campaign covered and the other did not."""
     found = compare(a, b)
     assert found.witnesses.only_a == ("handed_over",)
     assert found.witnesses.only_b == ()
@@ -63,7 +63,7 @@ def test_coverage_of_one_only(a: Summary, b: Summary) -> None:
 
 
 def test_settings_that_differ_are_shown_and_others_not(a: Summary, b: Summary) -> None:
-    """Also the fingerprint: another version of the model is what one compares for."""
+    """Different settings are shown, also the fingerprint: users compare versions of a model."""
     found = compare(a, b)
     assert {name for name, _, _ in found.settings} == {"without", "seed", "fingerprint"}
     text = render_difference(found)
@@ -84,7 +84,7 @@ def test_the_text_says_what_is_new(a: Summary, b: Summary) -> None:
 
 
 def test_nothing_and_nothing_are_the_same() -> None:
-    """Two campaigns without findings, one of them not begun."""
+    """Two campaigns without findings are the same, also if one has not begun."""
     text = render_difference(compare(sample("runs/a"), sample("runs/b", done=0)))
     assert text.startswith("Ownership: neither found anything")
     assert "runs/b: 0 runs, not complete" in text
@@ -92,7 +92,7 @@ def test_nothing_and_nothing_are_the_same() -> None:
 
 
 def test_campaigns_of_different_models_are_refused_by_name(a: Summary) -> None:
-    """There is nothing to compare, and the line says of what they are."""
+    """Campaigns of different models are refused, and the line names both models."""
     other = attrs.evolve(a, name="runs/b", model="Reassignment")
     with pytest.raises(UsageError, match="runs/a is a campaign of Ownership and runs/b one of Reassignment"):
         compare(a, other)

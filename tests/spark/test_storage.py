@@ -1,4 +1,4 @@
-"""Files in a folder and in a bucket: whole or not at all, the same names in both, and one line for what is wrong."""
+"""Files in a folder and in a bucket: written completely or not at all, under equal names, with errors in one line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ botocore = pytest.importorskip("botocore.exceptions")
 
 @pytest.fixture(autouse=True)
 def own_clients() -> Iterator[None]:
-    """No client that another test has made."""
+    """Forget the clients of earlier tests."""
     storage._client.cache_clear()
     yield
     storage._client.cache_clear()
@@ -29,7 +29,7 @@ def own_clients() -> Iterator[None]:
 
 @pytest.fixture
 def bucket(s3: str, keys: tuple[str, str]) -> str:
-    """A bucket that is there and empty."""
+    """An empty bucket."""
     del keys
     client = boto3.client("s3", endpoint_url=s3, region_name="us-east-1")
     for found in client.list_buckets()["Buckets"]:
@@ -42,7 +42,7 @@ def bucket(s3: str, keys: tuple[str, str]) -> str:
 
 @pytest.fixture(params=["folder", "bucket"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
-    """A storage of either kind, with nothing in it."""
+    """An empty storage of either kind."""
     if request.param == "folder":
         return open_storage(str(tmp_path / "new" / "runs"), None)
     name = request.getfixturevalue("bucket")
@@ -50,7 +50,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
 
 
 def test_what_is_written_is_read(place: Storage) -> None:
-    """By another process as well: a storage is a value."""
+    """A written file is read back, also by another process: a storage can be pickled."""
     place.check_writable()
     place.write("runs/7", b"seven")
     place.write("runs/7", b"seven again")
@@ -62,7 +62,7 @@ def test_what_is_written_is_read(place: Storage) -> None:
 
 
 def test_a_folder_lists_its_own_files(place: Storage) -> None:
-    """Sorted, none of the folders below it; after a file is deleted it is gone, and may be deleted again."""
+    """The list is sorted and without subfolders. A deleted file is gone, and deleting it again is no error."""
     for path in ("runs/10", "runs/9", "runs/deep/1", "top"):
         place.write(path, b"")
     assert (place.list("runs"), place.list(""), place.list("none")) == (["10", "9"], ["top"], [])
@@ -72,13 +72,13 @@ def test_a_folder_lists_its_own_files(place: Storage) -> None:
 
 
 def test_checking_leaves_nothing(place: Storage) -> None:
-    """A check writes a file, and takes it away again."""
+    """A check writes a file and deletes it again."""
     place.check_writable()
     assert place.list("") == []
 
 
 def test_a_long_list_is_followed(bucket: str, s3: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """S3 answers with so many names at a time."""
+    """S3 answers with N names at a time, and the list has all of them."""
     place = open_storage(f"s3://{bucket}/x", s3)
     names = sorted(f"{number}" for number in range(7))
     for name in names:
@@ -104,7 +104,7 @@ def test_a_long_list_is_followed(bucket: str, s3: str, monkeypatch: pytest.Monke
 
 
 def test_an_interrupted_write_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file is the one before, and no part of the new one is left."""
+    """After an interrupted write the old file is there, and no part of the new one."""
     place = open_storage(str(tmp_path), None)
     place.write("one", b"before")
 
@@ -119,7 +119,7 @@ def test_an_interrupted_write_changes_nothing(tmp_path: Path, monkeypatch: pytes
 
 
 def test_what_a_killed_writer_left_is_no_file(tmp_path: Path) -> None:
-    """A draft is not listed."""
+    """The draft that a killed writer leaves is not listed."""
     place = open_storage(str(tmp_path), None)
     (tmp_path / f"{storage._DRAFT}x-1-2-one").write_bytes(b"half")
     assert place.list("") == []
@@ -144,7 +144,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("out", "url", "message"), WRONG)
 def test_what_is_no_place_is_one_line(out: str, url: str | None, message: str) -> None:
-    """A malformed address is refused before anything is asked, and no password is repeated."""
+    """A malformed address is refused before any request, and no password is repeated."""
     with pytest.raises(UsageError, match=message) as refused:
         open_storage(out, url)
     assert "\n" not in str(refused.value)
@@ -152,7 +152,7 @@ def test_what_is_no_place_is_one_line(out: str, url: str | None, message: str) -
 
 
 def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
-    """A file stands where the folder would be; the option that named it is in the line."""
+    """If a file stands where the folder should be, one line names the option."""
     (tmp_path / "file").touch()
     place = open_storage(str(tmp_path / "file" / "runs"), None, "--checkpoint")
     with pytest.raises(UsageError, match=r"--checkpoint .*file/runs: files cannot be written there: Not a directory"):
@@ -162,14 +162,14 @@ def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
 
 
 def test_a_missing_bucket_is_one_line(bucket: str, s3: str) -> None:
-    """Named, with where it was looked for."""
+    """A missing bucket is one line, with its name and the server."""
     del bucket
     with pytest.raises(UsageError, match=rf"there is no bucket nowhere at {s3}; make it, or name another"):
         open_storage("s3://nowhere/a", s3).check_writable()
 
 
 def test_an_unreachable_server_is_one_line(keys: tuple[str, str]) -> None:
-    """Nobody listens there."""
+    """A server that does not listen is one line."""
     del keys
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -179,7 +179,7 @@ def test_an_unreachable_server_is_one_line(keys: tuple[str, str]) -> None:
 
 
 def test_missing_credentials_are_one_line(s3: str, keys: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The line names the variables."""
+    """Missing credentials are one line that names the variables."""
     del keys
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
@@ -193,7 +193,7 @@ def test_missing_credentials_are_one_line(s3: str, keys: tuple[str, str], monkey
 def test_refused_credentials_are_one_line(
     code: str, s3: str, keys: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The line has the code and the remedy, and nothing of the credentials, which S3 quotes."""
+    """Refused credentials are one line with code and remedy, without the credentials that S3 quotes."""
     client = storage._client(s3)
 
     def refusing(**_: Any) -> None:
@@ -206,7 +206,7 @@ def test_refused_credentials_are_one_line(
 
 
 def test_no_credential_is_part_of_a_storage(s3: str, keys: tuple[str, str]) -> None:
-    """What travels to executors holds none, nor does what is shown."""
+    """Neither a pickled storage nor its text contains a credential."""
     place = open_storage("s3://runs/a", s3)
     for key in keys:
         assert key.encode() not in pickle.dumps(place)

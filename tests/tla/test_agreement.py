@@ -1,4 +1,4 @@
-"""TLC and the search on the same models: they agree, and each of many faults makes them disagree."""
+"""TLC and the search on the same models: they agree, and each planted fault makes them disagree."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STREAMS = "tests/lower/models/streams.py"
 GAUGES = "tests/lower/models/gauges.py"
 TABLE = "tests/check/models/table.py"
 MODULE = "model.tla"
-"""What the module of a model is called whose target is not named."""
+"""The name of the module of a model without a target."""
 
 LOCKS = "tests/differential/lock_service.py"
 SIGNPOST = "tests/tla/models/signpost.py"
@@ -36,7 +36,7 @@ SIGNPOST = "tests/tla/models/signpost.py"
 
 @pytest.mark.parametrize(("model", "states", "depth"), [(TABLE, 17, 4), (LOCKS, 784, 12), (SIGNPOST, 1, 0)])
 def test_both_find_the_same_states(tools: Tools, model: str, states: int, depth: int) -> None:
-    """Where nothing is violated, verdict, number of states and depth are equal."""
+    """Without a violation, verdict, number of states and depth are equal."""
     found = opinion(tools, system_of(model)).compared()
     assert (found.ours, found.differences) == (CheckerAnswer("exhausted", states, depth), ())
     assert found.theirs == found.ours
@@ -46,13 +46,13 @@ def test_both_find_the_same_states(tools: Tools, model: str, states: int, depth:
     ("model", "removed", "steps"),
     [
         (STREAMS, ["ST-14"], 2),
-        # The last step changes nothing, and only some of its arguments violate anything.
+        # The last step changes nothing, and only some of its arguments violate a property.
         ("ownership", ["CS-29a"], 3),
         pytest.param(GAUGES, [], 3, marks=pytest.mark.slow),
     ],
 )
 def test_both_find_a_violation(tools: Tools, model: str, removed: list[str], steps: int) -> None:
-    """What is violated is so after equally many steps, and TLC's run, taken again on the model, shows it."""
+    """Both find a violation after the same number of steps, and TLC's run replays on the model."""
     found = opinion(tools, system_of(model, removed), target=model).compared()
     assert found.differences == ()
     assert (found.ours.verdict, found.ours.steps, found.theirs.steps) == ("violated", steps, steps)
@@ -76,7 +76,7 @@ def test_both_find_a_violation(tools: Tools, model: str, removed: list[str], ste
     ],
 )
 def test_both_find_the_same_of_the_models(tools: Tools, model: str, variants: list[str]) -> None:
-    """Each model in scope tiny, without symmetry, and the variants that violate nothing."""
+    """They agree on each model in scope tiny, without symmetry, and on the variants that violate nothing."""
     found = opinion(tools, system_of(model, [], variants), target=model).compared()
     assert found.differences == ()
     assert (found.ours.verdict, found.theirs) == ("exhausted", found.ours)
@@ -99,7 +99,7 @@ def test_both_find_the_same_of_the_models(tools: Tools, model: str, variants: li
     ],
 )
 def test_both_find_the_same_of_mutants(tools: Tools, model: str, variants: list[str], removed: list[str]) -> None:
-    """Variants and removed rules that violate a property, of every kind, do so after equally many steps."""
+    """On variants and removed rules that violate a property, of each kind, both find runs of equal length."""
     found = opinion(tools, system_of(model, removed, variants), target=model).compared()
     assert found.differences == ()
     assert found.ours.verdict == "violated"
@@ -108,7 +108,7 @@ def test_both_find_the_same_of_mutants(tools: Tools, model: str, variants: list[
 
 
 def test_every_step_of_every_kind_is_the_same(tools: Tools) -> None:
-    """Loops, folds, Optionals of computed numbers, early returns, cuts and budgets: as many states and steps."""
+    """Loops, folds, Optionals of computed numbers, early returns, cuts and budgets give equal states and steps."""
     system, scope = small_gauges()
     specification = Specification.of(system, scope, "gauges")
     ours = reached_by_search(system, scope, specification.signature.ghosts, 100_000)
@@ -117,7 +117,7 @@ def test_every_step_of_every_kind_is_the_same(tools: Tools) -> None:
 
 @pytest.mark.slow
 def test_every_step_of_every_shape_is_the_same(tools: Tools) -> None:
-    """Two writes to cells with the same first key, cuts on one side, turns within turns: as many states and steps."""
+    """Writes to cells with the same first key, cuts on one side, and nested turns give equal states and steps."""
     system = system_of("tests/tla/models/shapes.py")
     specification = Specification.of(system, system.scope("tiny"), "shapes")
     ours = reached_by_search(system, system.scope("tiny"), specification.signature.ghosts, 100_000)
@@ -129,7 +129,7 @@ def test_every_step_of_every_shape_is_the_same(tools: Tools) -> None:
 
 
 def test_a_changed_comparison_is_noticed(tools: Tools) -> None:
-    """One comparison changed in a module makes TLC disagree, and both findings are told."""
+    """One changed comparison in a module makes TLC disagree, and both results are shown."""
 
     def change(files: dict[str, str]) -> dict[str, str]:
         text = files[MODULE]
@@ -181,7 +181,7 @@ def _steps_for_sides(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_fault_of_the_generator_is_noticed(
     tools: Tools, monkeypatch: pytest.MonkeyPatch, plant: Callable[[pytest.MonkeyPatch], None]
 ) -> None:
-    """Without cuts, frames, budgets or the order of writes, with < for <=, or two steps for one, TLC counts others."""
+    """Without cuts, frames, budgets or the order of writes, with < for <=, or with two steps for one, counts differ."""
     plant(monkeypatch)
     system, scope = small_gauges(nodes=1, ticks=2)
     specification = Specification.of(system, scope, "gauges")
@@ -194,7 +194,7 @@ def test_a_fault_of_the_generator_is_noticed(
 
 
 def test_a_run_that_the_model_does_not_have_is_noticed(tools: Tools) -> None:
-    """TLC's run is held against the model: where an action does more than the model's, the run is none of it."""
+    """If an action of the module does more than the model's action, TLC's run does not replay on the model."""
 
     def change(files: dict[str, str]) -> dict[str, str]:
         text = files[MODULE].replace("opened' = [opened EXCEPT ![s] = TRUE]", "opened' = opened", 1)
@@ -207,7 +207,7 @@ def test_a_run_that_the_model_does_not_have_is_noticed(tools: Tools) -> None:
 
 @pytest.mark.parametrize("claim", ["HolderOpenedLast", "NothingBroken"])
 def test_what_tlc_is_not_asked_about_is_told(tools: Tools, claim: str) -> None:
-    """Where a property is not in the configuration, equal counts are no agreement, and each such property is named."""
+    """If a property is missing from the configuration, equal counts are no agreement, and the property is named."""
 
     def change(files: dict[str, str]) -> dict[str, str]:
         text = files["model_tiny.cfg"]
@@ -223,20 +223,20 @@ def test_what_tlc_is_not_asked_about_is_told(tools: Tools, claim: str) -> None:
 
 
 def test_what_tlc_shows_no_run_of_is_asked_of_the_initial_states(tools: Tools) -> None:
-    """TLC shows no run for a condition on constants; if no initial state violates it, the two do not agree."""
+    """TLC shows no run for an invariant on constants. If no initial state violates it, the two disagree."""
     found = opinion(tools, system_of(TABLE)).compared(lambda: TlcAnswer("violated", name="OneHandle"))
     assert "TLC shows no run, and no initial state of the model violates one_handle" in found.differences
 
 
 def test_a_module_that_does_not_parse_is_one_error(tools: Tools) -> None:
-    """What SANY refuses is an error of one line, with the place."""
+    """A module that SANY refuses is an error of one line, with the place."""
     broken = opinion(tools, system_of(TABLE), change=lambda files: files | {"model_tiny.tla": "---- MODULE m"})
     with pytest.raises(TlcError, match="TLC cannot check the module"):
         broken.ask()
 
 
 def test_differences_name_both_values() -> None:
-    """Every figure that differs is told with both values; the property may be another of the same run's length."""
+    """Every figure that differs is shown with both values. The violated property may be another of equal length."""
     one = CheckerAnswer("exhausted", 17, 4)
     assert differences(one, CheckerAnswer("exhausted", 18, 5)) == [
         "states: search 17, TLC 18",
@@ -254,7 +254,7 @@ def test_differences_name_both_values() -> None:
 
 
 def _agree_on(tools: Tools, seed: int) -> bool:
-    """Whether the model of that seed could be asked about; fails where the two differ."""
+    """Whether TLC could be asked about the model of that seed. Fails if the two differ."""
     with loaded(model_of(seed)) as model:
         try:
             system = compile_model(model)
@@ -262,7 +262,7 @@ def _agree_on(tools: Tools, seed: int) -> bool:
             asked = opinion(tools, system)
             ours = reached_by_search(system, scope, asked.specification.signature.ghosts, 1_500)
         except HoldfastError:
-            # Its constants contradict its assumptions, or it has no initial state.
+            # The constants of this model contradict its assumptions, or it has no initial state.
             return False
         if ours is None:
             return False
@@ -274,13 +274,13 @@ def _agree_on(tools: Tools, seed: int) -> bool:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [133])
 def test_generated_models_agree(tools: Tools, seed: int) -> None:
-    """A generated model of the language has the same states, steps and verdict for both."""
+    """On a generated model both find the same states, steps and verdict."""
     assert _agree_on(tools, seed)
 
 
 @pytest.mark.slow
 def test_many_generated_models_agree(tools: Tools) -> None:
-    """So have many more; the seeds are drawn from a fixed one, and hardly a third of them cannot be asked about."""
+    """They agree on many more, with seeds drawn from a fixed one. TLC cannot be asked about nearly a third of them."""
     chance = random.Random(7)
     asked = [_agree_on(tools, chance.randrange(100_000)) for _ in range(80)]
     assert sum(asked) > 40

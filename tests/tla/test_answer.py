@@ -1,4 +1,4 @@
-"""TLC's messages: what they say, and what is wrong when they do not agree with the exit code."""
+"""TLC's messages: their content, and errors if they contradict the exit code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from holdfast.check.tlc.process import NoAnswerError, TlcOutput
 
 
 def message(number: int, text: str, kind: int = 0) -> str:
-    """A message as TLC marks it."""
+    """A message with TLC's markers."""
     return f"@!@!@STARTMSG {number}:{kind} @!@!@\n{text}\n@!@!@ENDMSG {number} @!@!@\n"
 
 
@@ -25,20 +25,20 @@ STATES = message(2217, "1: <Initial predicate>\n/\\ x = 0\n", 4) + message(
 
 
 def test_an_exhausted_search_is_counted() -> None:
-    """States, steps without the initial states, and the depth in steps, one less than TLC's count of states."""
+    """States, steps without the initial states, and the depth in steps, which is TLC's depth in states minus one."""
     found = answer_of(TlcOutput(VERSION + STARTS + SUCCESS + COUNTS + DEPTH, 0))
     assert found == TlcAnswer("exhausted", distinct=100, taken=1000, depth=5)
     assert found.steps is None
 
 
 def test_a_violation_has_a_run() -> None:
-    """The invariant's name, and the run, whose length is in steps."""
+    """A violation has the invariant's name and a run, whose length counts steps."""
     found = answer_of(TlcOutput(VERSION + VIOLATED + STATES + COUNTS, 12))
     assert (found.verdict, found.name, found.steps) == ("violated", "OneOwner", 1)
 
 
 def test_a_false_constant_is_violated_at_once() -> None:
-    """TLC shows no run for an invariant on constants."""
+    """TLC shows no run for an invariant on constants, which is violated at once."""
     found = answer_of(TlcOutput(VERSION + message(2230, "The invariant of Claim is equal to FALSE", 1), 151))
     assert (found.verdict, found.name, found.steps) == ("violated", "Claim", 0)
 
@@ -65,14 +65,14 @@ def test_a_false_constant_is_violated_at_once() -> None:
     ],
 )
 def test_what_contradicts_itself_is_an_error(text: str, code: int, problem: str) -> None:
-    """The exit code alone is never believed, nor are the messages."""
+    """Neither the exit code alone nor the messages alone are believed."""
     with pytest.raises(TlcError, match=problem):
         answer_of(TlcOutput(text, code))
 
 
 @pytest.mark.parametrize("text", [SUCCESS + COUNTS + DEPTH, VIOLATED + STATES])
 def test_a_killed_java_has_no_answer_whatever_it_said_before(text: str) -> None:
-    """A Java that is killed while it prints has no answer, though the answer was there already."""
+    """A Java that is killed while it prints has no answer, even if the answer was already printed."""
     with pytest.raises(NoAnswerError, match="signal 9 ended Java"):
         answer_of(TlcOutput(VERSION + STARTS + text, 137))
 
@@ -85,7 +85,7 @@ def test_a_killed_java_has_no_answer_whatever_it_said_before(text: str) -> None:
     ],
 )
 def test_a_number_beyond_32_bits_is_one_line(text: str, number: str) -> None:
-    """TLC ends with an error where a number has more than 32 bits; the line says which, and what to do."""
+    """A number of more than 32 bits ends TLC with an error. The line names the number and the remedy."""
     with pytest.raises(
         NoAnswerError, match=rf"^TLC computes with 32 bits, and cannot compute {number}; choose a small"
     ):
@@ -102,20 +102,20 @@ def test_a_number_beyond_32_bits_is_one_line(text: str, number: str) -> None:
     ],
 )
 def test_an_ended_java_has_no_answer(text: str, code: int, ending: str) -> None:
-    """A Java that was killed, or said nothing, is one line."""
+    """A killed or silent Java is one line."""
     with pytest.raises(NoAnswerError, match=f"TLC ended before it had an answer .*{ending}"):
         answer_of(TlcOutput(text, code))
 
 
 def test_what_the_parser_says_is_told() -> None:
-    """Where SANY refuses a module, the error has the place and the reason."""
+    """If SANY refuses a module, the error has the place and the reason."""
     text = '***Parse Error***\nWas expecting "==== or more Module body"\nEncountered "x" at line 9, column 1\n\n'
     with pytest.raises(TlcError, match=r'Parsing failed\. Was expecting "==== or more .* at line 9, column 1'):
         answer_of(TlcOutput(VERSION + text + message(3002, "Parsing failed.", 1), 150))
 
 
 def test_a_message_may_be_cut_off() -> None:
-    """A message that does not end goes to the end of the text; lines between messages belong to none."""
+    """A message without an end reaches to the end of the text. Lines between messages belong to no message."""
     text = VERSION + "Parsing file m.tla\n" + "@!@!@STARTMSG 2200:0 @!@!@\nProgress"
     assert [(each.number, each.text) for each in read_messages(text)] == [
         (2262, "TLC2 Version 2.15"),

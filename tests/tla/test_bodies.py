@@ -1,4 +1,4 @@
-"""What a body becomes in TLA+ where its branches name different things."""
+"""Bodies in TLA+ whose branches have different locals."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class OneSide(Model):
     def moved(self) -> bool:
         return self.here is not None or self.there is not None
 """
-"""A local that one branch alone has."""
+"""A local that only one branch has."""
 
 
 def test_a_local_of_one_branch_is_none_of_the_other(tmp_path: Path) -> None:
-    """The module says what each branch writes, and that the other variable stays."""
+    """The module gives each branch's writes, and leaves the other branch's variable unchanged."""
     path = tmp_path / "one_side.py"
     path.write_text(ONE_SIDE)
     system = compile_model(load_model(str(path)))
@@ -74,11 +74,11 @@ class OneStart(Model):
     def shown(self) -> bool:
         return self.lit or not any(self.up[n] for n in Node)
 """
-"""What one branch of the initial condition writes is written again behind it."""
+"""An initial condition that writes a variable in a branch and again after it."""
 
 
 def test_what_is_written_again_starts_as_the_last_write_says(tmp_path: Path) -> None:
-    """A map and a plain field; what the branch wrote is not seen."""
+    """The last write of a map or plain field counts, and the branch's write is not visible."""
     path = tmp_path / "one_start.py"
     path.write_text(ONE_START)
     system = compile_model(load_model(str(path)))

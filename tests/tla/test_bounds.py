@@ -1,4 +1,4 @@
-"""Where a bound may cut: what a computed number surely is, and what the text has to ask."""
+"""Where a bound may cut: the known range of a computed number, and the tests in the generated text."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SUM = Fold("sum", "n", NODE, TRUE, G, Lit(0, INT), INT)
     ],
 )
 def test_a_number_is_never_below_its_least(expr: Expr, least: int | None) -> None:
-    """None where no number is known; a bound below would be left out where the least seemed to be larger."""
+    """The known least value is never too large, or a needed bound would be left out. None if nothing is known."""
     assert least_of(expr, {}) == least
 
 
@@ -56,7 +56,7 @@ def test_a_number_is_never_below_its_least(expr: Expr, least: int | None) -> Non
     ],
 )
 def test_a_bound_is_asked_where_a_number_may_be_beyond_it(expr: Expr, below: bool, above: bool) -> None:
-    """Of a maximum or minimum, all its numbers count, and what stands for none."""
+    """For a maximum or minimum all its numbers count, and so does its default."""
     found = within(expr, GAP, {})
     parts = found.args if hasattr(found, "args") else (found,)
     assert {part.op for part in parts if isinstance(part, Compare)} == {
@@ -65,7 +65,7 @@ def test_a_bound_is_asked_where_a_number_may_be_beyond_it(expr: Expr, below: boo
 
 
 def test_one_side_is_enough_to_be_beyond() -> None:
-    """A choice is loose if either side is, and its condition is that of the side that is taken."""
+    """A choice may exceed a bound if either side may, and the bound's condition is that of the taken side."""
     assert is_loose(IfElse(T, G, MORE, INT), {})
     assert is_loose(IfElse(T, MORE, G, INT), {})
     cond = Compare("<=", MORE, Lit(2, INT))
@@ -74,7 +74,7 @@ def test_one_side_is_enough_to_be_beyond() -> None:
 
 
 def test_a_choice_on_either_side_is_held_together() -> None:
-    """TLC would take a disjunction on one side of a choice for two steps."""
+    """A choice with a disjunction on either side is held together: TLC would take the disjunction for two steps."""
     conjuncts = Conjuncts(TlaExpressions(Globals(TlaNames())), ())
     assert conjuncts.chooses(IfElse(T, T, Or((T, T)), BOOL))
     assert conjuncts.chooses(IfElse(T, Or((T, T)), T, BOOL))

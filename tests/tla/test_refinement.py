@@ -1,4 +1,4 @@
-"""The modules written by hand: what they say follows from them, the model implements them, and rules are needed."""
+"""The hand-written modules: their theorems hold, the models refine them, and each rule is needed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PROPERTIES EpochsGrow AckedIsForEver
 
 
 def verdict(tools: Tools, module: str, configuration: str, resources: str) -> str:
-    """What TLC says of a small instance."""
+    """TLC's verdict on a small instance."""
     constants = f"CONSTANTS\n Resource = {{{resources}}}\n Holder = {{h1, h2}}\n"
     files = {f"{name}.tla": text for name, text in by_hand().items()}
     files |= {"small.tla": module.lstrip(), "small.cfg": configuration + constants}
@@ -47,24 +47,24 @@ def verdict(tools: Tools, module: str, configuration: str, resources: str) -> st
 
 
 def test_what_follows_from_a_lease(tools: Tools) -> None:
-    """Of two resources and two holders, each has one holder at most, and its epochs grow."""
+    """With two resources and two holders each resource has at most one holder, and its epochs grow."""
     assert verdict(tools, SMALL_LEASE, LEASES, "r1, r2") == "exhausted"
 
 
 def test_a_lease_without_its_guard_has_two_holders(tools: Tools) -> None:
-    """The theorem says something: where a holder may join another one, it does not hold."""
+    """Without the guard a second holder joins a resource, and the theorem fails."""
     worse = SMALL_LEASE.replace("/\\ Next", r"/\ \A r \in Resource : newest'[r] > newest[r]")
     assert verdict(tools, worse, LEASES, "r1") == "violated"
 
 
 @pytest.mark.slow
 def test_what_follows_from_a_log(tools: Tools) -> None:
-    """What was acked was acked once, stays acked, and can be read."""
+    """An acked record is acked once, stays acked, and can be read."""
     assert verdict(tools, SMALL_LOG, LOGS, "r1") == "exhausted"
 
 
 def broken_after(tools: Tools, model: str, rule: str, module: str) -> int:
-    """The steps of TLC's shortest run, which is one of the model, that the module does not allow without the rule."""
+    """The steps of TLC's shortest run of the model, without this rule, that the hand-written module does not allow."""
     asked = opinion(tools, system_of(model, [rule]), target=model, modules=by_hand())
     found = asked.implemented(f"{model}_implements_{module}")
     assert not found.holds
@@ -81,7 +81,7 @@ def broken_after(tools: Tools, model: str, rule: str, module: str) -> int:
     ],
 )
 def test_without_a_rule_it_is_not_implemented(tools: Tools, model: str, rule: str, module: str, steps: int) -> None:
-    """A lease is held twice; a record is acked that no WAL has; one is acked by who was taken over from."""
+    """Without a rule a lease is held twice, a record is acked that no WAL has, or a taken-over process acks."""
     assert broken_after(tools, model, rule, module) == steps
 
 
@@ -107,7 +107,7 @@ def test_without_a_rule_it_is_not_implemented(tools: Tools, model: str, rule: st
     ],
 )
 def test_many_rules_are_needed(tools: Tools, model: str, rule: str, module: str, steps: int) -> None:
-    """So are many others."""
+    """Many other rules are needed, too."""
     assert broken_after(tools, model, rule, module) == steps
 
 
@@ -117,7 +117,7 @@ def test_many_rules_are_needed(tools: Tools, model: str, rule: str, module: str,
     [("ownership", (LEASE, LOG)), ("stream_log", (LEASE, LOG)), ("reassignment", (LOG,))],
 )
 def test_models_implement_what_is_written_by_hand(tools: Tools, model: str, modules: tuple[str, ...]) -> None:
-    """All that a model can do in scope tiny is what a lease, and a log, may do."""
+    """Every behaviour of a model in scope tiny is one of a lease or of a log."""
     asked = opinion(tools, system_of(model), target=model, modules=by_hand())
     assert asked.implementing == tuple(f"{model}_implements_{module}" for module in modules)
     assert [asked.implemented(name).holds for name in asked.implementing] == [True] * len(modules)

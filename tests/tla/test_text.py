@@ -1,10 +1,10 @@
-"""Texts of TLA+: brackets where they are needed and nowhere else, and columns that hold lists together."""
+"""TLA+ text: brackets only where they are needed, and aligned lists."""
 
 from __future__ import annotations
 
 import pytest
 
-from holdfast.ir.expr import And, Compare, Expr, Implies, IsNone, Lit, Name, Not, Or, Quantifier, Unwrap
+from holdfast.ir.expr import And, Compare, Expr, Implies, IsNone, Lit, Name, Not, Or, Quantified, Unwrap
 from holdfast.ir.types import BOOL, INT, NatType, OptionalType, SortType
 from holdfast.lower.tla.conjuncts import Conjuncts
 from holdfast.lower.tla.expression_text import Globals, TlaExpressions
@@ -45,11 +45,11 @@ def written(expr: Expr) -> str:
         (Implies(And((A, B)), C), r"a /\ b => c"),
         (Implies(Implies(A, B), C), r"(a => b) => c"),
         (Implies(A, Implies(B, C)), r"a => (b => c)"),
-        (And((A, Quantifier("any", "n", NODE, B))), r"a /\ (\E n \in Node : b)"),
+        (And((A, Quantified("any", "n", NODE, B))), r"a /\ (\E n \in Node : b)"),
         (Not(And((A, B))), r"~(a /\ b)"),
         (Compare("==", Compare("==", A, B), C), "(a = b) = c"),
-        (Quantifier("all", "n", NODE, Quantifier("all", "m", NODE, A)), r"\A n \in Node, m \in Node : a"),
-        (Quantifier("all", "n", NODE, Quantifier("any", "m", NODE, A)), r"\A n \in Node : \E m \in Node : a"),
+        (Quantified("all", "n", NODE, Quantified("all", "m", NODE, A)), r"\A n \in Node, m \in Node : a"),
+        (Quantified("all", "n", NODE, Quantified("any", "m", NODE, A)), r"\A n \in Node : \E m \in Node : a"),
         (And((Not(IsNone(X)), Compare("==", Unwrap(X, EPOCH), Y))), "x = y"),
         (And((Not(IsNone(X)), Compare("<", Unwrap(X, EPOCH), Y))), r"x # Nil /\ x < y"),
         (And((Not(IsNone(X)), Compare("!=", Unwrap(X, EPOCH), Y))), r"x # Nil /\ x # y"),
@@ -66,12 +66,12 @@ def written(expr: Expr) -> str:
     ],
 )
 def test_brackets_stand_where_they_are_needed(expr: Expr, text: str) -> None:
-    """What binds less tightly stands in brackets; a test for None goes where an equality says as much."""
+    """An operand that binds less tightly is in brackets. A test for None is left out if an equality implies it."""
     assert written(expr) == text
 
 
 def test_a_long_conjunction_becomes_a_list() -> None:
-    """Beyond the room of a line, the parts stand below one another, each behind its bullet."""
+    """A conjunction that is longer than a line is a list with one bullet for each part."""
     parts = [word("first" * 8), bulleted("\\/", [word("second" * 8), word("third" * 8)])]
     assert junction("/\\", parts).lines == (
         f"/\\ {'first' * 8}",
@@ -81,28 +81,28 @@ def test_a_long_conjunction_becomes_a_list() -> None:
 
 
 def test_lines_move_together() -> None:
-    """A text of several lines is moved as a whole, so that its bullets stay below one another."""
+    """A text of several lines is indented as a whole, so that its bullets stay aligned."""
     text = bracketed(bulleted("/\\", [word("a"), word("b")]), JOINED)
     assert text.lines == ("(/\\ a", " /\\ b)")
     assert hang("x = ", text).lines == ("x = (/\\ a", "     /\\ b)")
 
 
 def test_nothing_follows_a_comment_on_its_line() -> None:
-    """A closing bracket goes to a line of its own, and a choice over several lines, where a comment ends the line."""
+    """After a comment at the end of a line, a closing bracket and a choice of several lines start a new line."""
     noted = commented(word("a = b"), "ST-12")
     assert hang("(", noted, ")").lines == (r"(a = b  \* ST-12", " )")
     assert choice(word("t"), noted, word("c")).lines == ("IF t", r"THEN a = b  \* ST-12", "ELSE c")
 
 
 def test_an_equation_keeps_its_right_side_together() -> None:
-    """`v' = a => b` would be an implication: all that binds less tightly than `=` stands in brackets."""
+    """`v' = a => b` would be an implication: operands that bind less tightly than `=` are in brackets."""
     assert equation("v'", implication(word("a"), word("b"))).lines == ("v' = (a => b)",)
     assert equation("v'", junction("/\\", [word("a"), word("b")])).lines == ("v' = (a /\\ b)",)
     assert equation("v'", choice(word("a"), word("b"), word("c"))).lines == ("v' = IF a THEN b ELSE c",)
 
 
 def test_an_else_if_stands_below_its_if() -> None:
-    """A chain of choices does not wander to the right."""
+    """A chain of choices is not indented further with each `else if`."""
     inner = Text(("IF b", "THEN y", "ELSE z"), 0)
     assert choice(word("a" * 70), word("x"), inner).lines == (
         f"IF {'a' * 70}",
@@ -114,12 +114,12 @@ def test_an_else_if_stands_below_its_if() -> None:
 
 
 def test_comments_are_ascii() -> None:
-    """TLA+ tools read ASCII: usual signs have stand-ins, others are shown by their numbers, and nothing is lost."""
+    """TLA+ tools read ASCII: common signs are replaced, and others are shown by number."""
     assert paragraph("A → B ≥ C… 図") == [r"\* A -> B >= C... \u56f3"]
 
 
 def test_items_of_a_list_stay_apart() -> None:
-    """A comment keeps the items of a list below one another, and paragraphs apart."""
+    """In a comment, list items stay on separate lines, and paragraphs stay apart."""
     assert paragraph("A list:\n- one\n  item\n- another\n\nand more\ntext") == [
         r"\* A list:",
         r"\* - one item",
@@ -130,7 +130,7 @@ def test_items_of_a_list_stay_apart() -> None:
 
 
 def test_names_are_free() -> None:
-    """A name is none of TLA+'s, of its modules', or of another thing; odd letters and prefixes are written out."""
+    """No name is a name of TLA+, of its modules, or of another thing. Odd letters and prefixes are written out."""
     names = TlaNames()
     assert [names.take(name) for name in ("s", "s", "Nat", "IF", "Next")] == ["s", "s_2", "Nat_2", "IF_2", "Next_2"]
     assert (identifier("é"), identifier("_"), identifier("WF_x")) == ("ue9", "x_", "xWF_x")
@@ -138,7 +138,7 @@ def test_names_are_free() -> None:
 
 
 def test_a_function_with_new_values_stands_on_a_line_that_it_fills() -> None:
-    """Two new values share a line of just the room that there is; with one letter more each has its own."""
+    """Two new values share a line that they fill exactly. With one letter more each has its own line."""
     module = Globals(TlaNames())
     conjuncts = Conjuncts(TlaExpressions(module), [])
     changes = [((Name("n", NODE),), B), ((Name("m", NODE),), C)]

@@ -1,4 +1,4 @@
-"""Runs to show and to write: of the stream table that the tests of the search use, and of a model of every type."""
+"""Runs for the tests: of the stream table that the tests of the search use, and of a model with every type."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def handover() -> Trace:
 
 @pytest.fixture(scope="session")
 def sampler() -> Trace:
-    """A run whose states hold a value of every type."""
+    """A run whose states have values of every type."""
     return only_run(compile_model(load_model(str(MODELS / "sampler.py"))))
 
 
 @pytest.fixture(scope="session")
 def repeated() -> Trace:
-    """The run that shows that an action is not idempotent."""
+    """A run that shows that an action is not idempotent."""
     system = compile_model(load_model(str(MODELS / "sampler.py")))
     (trace,) = search(system, system.scopes["tiny"], properties=["INV-16"]).findings
     return trace

@@ -1,4 +1,4 @@
-"""ITF files made at random: every encoding, within one another, in the shapes that other tools write."""
+"""Random ITF files: every encoding, nested, in the shapes that other tools write."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ DEPTH = 3
 
 
 def itf_file(chance: Random) -> dict[str, Any]:
-    """A file of one to four states over one to four variables; each has values of one shape, or of any."""
+    """A file with one to four states and variables. A variable has values of one shape, or of any."""
     names = [f"v{number}" for number in range(chance.randint(1, 4))]
     params = ["p0"] if chance.random() < 0.3 else []
     shapes = {
@@ -28,7 +28,7 @@ def itf_file(chance: Random) -> dict[str, Any]:
 
 
 def canonical(value: Any) -> Any:
-    """The value without what an encoding leaves open: the order of sets and maps, and plain numbers."""
+    """The value in a canonical encoding: sets and maps sorted, and integers in one form."""
     if isinstance(value, dict):
         if "#set" in value:
             members = {json.dumps(item, sort_keys=True): item for item in map(canonical, value["#set"])}
@@ -60,7 +60,7 @@ def _scalar(chance: Random, _depth: int) -> Any:
 
 
 def _small(chance: Random) -> int:
-    """Neither 0 nor 1, which itf-py takes for False and True among members and keys."""
+    """Neither 0 nor 1, which itf-py confuses with False and True among members and keys."""
     return chance.choice([-3, -2, -1, 2, 3])
 
 
@@ -81,7 +81,7 @@ def _map(chance: Random, depth: int) -> Any:
 
 
 def _function(chance: Random, depth: int) -> Any:
-    """A map of plain keys, or of tuples of them, to values of one shape: what protocols are made of."""
+    """A map of plain keys, or tuples of them, to values of one shape, as protocols have."""
     shape = chance.choice(SHAPES)
     keys = ["n1_OF_NODE", "n2_OF_NODE", "n10_OF_NODE"][: chance.randint(1, 3)]
     pairs = chance.random() < 0.4
@@ -98,7 +98,7 @@ def _record(chance: Random, depth: int) -> Any:
 
 
 def _variant(chance: Random, depth: int) -> Any:
-    # Values that itf-py can read as well: it takes every object for a record, and its marks for fields.
+    # Only values that itf-py can read as well: it takes every object for a record, and its marks for fields.
     of = _record(chance, depth) if chance.random() < 0.3 else chance.choice([True, "n1_OF_NODE", "idle"])
     return {"tag": chance.choice(["Some", "Idle", "Sent"]), "value": of}
 
@@ -115,5 +115,5 @@ SHAPES = [_scalar, _scalar, _sequence, _tuple, _set, _map, _function, _function,
 
 
 def _distinct(items: list[Any]) -> list[Any]:
-    """The items, each once, however it is encoded."""
+    """The items without repetitions, compared without regard to their encoding."""
     return list({json.dumps(canonical(item), sort_keys=True): item for item in items}.values())

@@ -1,4 +1,4 @@
-"""Runs in columns: who acts, what that changes of whom, and what was left out."""
+"""Runs in columns: the actor of each step, the changes by element, and a note of what is left out."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from holdfast.trace.views.events import acting_sort, events, select_cells
 
 
 def table(trace: Trace, view: ColumnsView | None = None) -> list[str]:
-    """The lines of the table alone."""
+    """The lines of the table, without the text around it."""
     lines = render_columns(trace, view or ColumnsView()).split("\n")
     start = next(index for index, line in enumerate(lines) if line.startswith("  #  who"))
     return lines[start : lines.index("", start)]
 
 
 def test_a_run_in_columns(handover: Trace) -> None:
-    """Each step stands with its actor once, and its changes below the element that they belong to."""
+    """Each step has its actor once, and each change stands below the element that it belongs to."""
     assert table(handover) == [
         "  #  who  action           whose  what changed",
         "  1  p1   open(s=s1, e=1)  p1     handle[p1, s1]         0     -> 1",
@@ -37,14 +37,14 @@ def test_a_run_in_columns(handover: Trace) -> None:
 
 
 def test_what_belongs_to_nobody_says_so(sampler: Trace) -> None:
-    """A cell without an element is not taken for one of the element above it."""
+    """A cell without an element is not shown below the previous element."""
     (line,) = [line for line in table(sampler) if " busy " in line]
     assert line.split()[:2] == ["-", "busy"]
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_lines_fit(handover: Trace, sampler: Trace, width: int) -> None:
-    """No line is wider than asked for, but for the commands, which are there to be copied; none ends in blanks."""
+    """No line is wider than the limit, except commands, which are there to be copied. No line ends in blanks."""
     for trace in (handover, sampler):
         for full in (False, True):
             lines = render_columns(trace, ColumnsView(full=full, width=width)).split("\n")
@@ -53,7 +53,7 @@ def test_lines_fit(handover: Trace, sampler: Trace, width: int) -> None:
 
 
 def test_chosen_cells_only(handover: Trace) -> None:
-    """Other cells are left out, and so are steps that change none of those chosen, but for a line that says so."""
+    """Other cells, and steps that change no chosen cell, are left out, and a line says so."""
     assert [
         line.split()[-3:] for line in table(handover, ColumnsView(only=select_cells(handover, ["opened"])))[1:]
     ] == [
@@ -67,7 +67,7 @@ def test_chosen_cells_only(handover: Trace) -> None:
 
 
 def test_a_name_there_is_not(handover: Trace) -> None:
-    """An unknown field or cell is refused with the fields that there are, or the near one."""
+    """An unknown field or cell is refused with the existing fields, or with the nearest name."""
     with pytest.raises(UsageError, match=r"--only ownr: Table has no field or cell .*did you mean owner\?"):
         select_cells(handover, ["ownr"])
     with pytest.raises(UsageError, match=r"--only owner\[s9\].*it has: opened, owner"):
@@ -75,7 +75,7 @@ def test_a_name_there_is_not(handover: Trace) -> None:
 
 
 def test_notes_and_clauses_stand_at_their_step(handover: Trace) -> None:
-    """What is said of a step stands below its changes, and what the start refuses before the table."""
+    """A note on a step stands below its changes. The rules that refuse the start stand before the table."""
     view = ColumnsView(
         notes={2: ["! so it is"]}, refused={0: {"open": "2 possible; ST-14 4"}, 1: {"close": "0 possible"}}
     )
@@ -92,7 +92,7 @@ def test_a_repetition(repeated: Trace) -> None:
 
 
 def test_whole_states(sampler: Trace) -> None:
-    """On request each step is followed by the whole state, budgets included."""
+    """On request each step is followed by the whole state, with budgets."""
     text = render_columns(sampler, ColumnsView(full=True))
     assert "     now\n" in text
     assert "budget(sample): 1" in text
@@ -100,14 +100,14 @@ def test_whole_states(sampler: Trace) -> None:
 
 
 def test_a_lasso(handover: Trace) -> None:
-    """A run that loops says where it goes on."""
+    """A lasso ends with the step to which its loop returns."""
     text = render_columns(attrs.evolve(handover, loop=1), ColumnsView())
     assert "and then back to the state after step 1, for ever" in text
 
 
 def test_who_acts(handover: Trace) -> None:
-    """Those act that most actions have a parameter of; without types those that arguments name most often, and
-    without arguments those that most variables are indexed by.
+    """The actor is the parameter that most actions have; without types the one that arguments name most often; without
+    arguments the key of most variables.
     """
     foreign = attrs.evolve(handover, signatures=(), foreign=())
     silent = attrs.evolve(foreign, steps=tuple(attrs.evolve(step, args=()) for step in handover.steps))

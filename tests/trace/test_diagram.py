@@ -24,14 +24,14 @@ HANDOVER = """\
 
 
 def test_a_run_as_a_diagram(handover: Trace) -> None:
-    """Each step has a row: who acts, whom it changes, the action, and what changes."""
+    """Each step is a row: the actor, the elements it changes, the action, and the changes."""
     assert HANDOVER in render_diagram(handover)
     assert render_diagram(handover).endswith("one_handle (INV-01) is violated for s = s1, p = p1, q = p2.")
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])
 def test_it_fits(handover: Trace, sampler: Trace, width: int) -> None:
-    """No line is wider than asked for, and none ends in blanks."""
+    """No line is wider than the limit, and none ends in blanks."""
     for trace in (handover, sampler):
         lines = render_diagram(trace, width=width).split("\n")
         assert max(map(len, lines)) <= width
@@ -39,36 +39,36 @@ def test_it_fits(handover: Trace, sampler: Trace, width: int) -> None:
 
 
 def test_many_share_a_line(handover: Trace) -> None:
-    """Where there is no room for a line each, the last ones share one, and are named beside it."""
+    """If there is no room for a column for each, the last ones share a column and are named beside it."""
     text = render_diagram(handover, width=48)
     assert "others" in text
     assert "p2: open(s1, 2)" in text
 
 
 def test_a_step_that_changes_nothing(handover: Trace) -> None:
-    """It is an empty circle; so is one whose changes are not asked for."""
+    """A step without changes, or without chosen changes, is an empty circle."""
     text = render_diagram(handover, select_cells(handover, ["opened"]))
     assert "  2    │    ○    ┆   open(s1, 2)\n" in text
 
 
 def test_a_step_of_nobody(handover: Trace) -> None:
-    """Nobody's step marks what it changes, with no arrow."""
+    """A step without an actor marks the elements that it changes, without an arrow."""
     steps = tuple(attrs.evolve(step, args=()) for step in handover.steps)
     text = render_diagram(attrs.evolve(handover, steps=steps))
     assert "  1    ◆    │    ◆   open()\n" in text
 
 
 def test_a_refused_repetition(repeated: Trace) -> None:
-    """The repetition is marked with the rule that refused it."""
+    """A refused repetition is marked with the rule that refused it."""
     assert "again: refused by PR-03" in render_diagram(repeated)
 
 
 def test_no_steps(handover: Trace) -> None:
-    """A run without steps has no lines to draw, and says so."""
+    """A run without steps is one sentence without a diagram."""
     assert "     no steps\n" in render_diagram(attrs.evolve(handover, steps=handover.steps[:1]))
 
 
 def test_the_idle_are_named(handover: Trace) -> None:
-    """Who could act and does not is not drawn, and named."""
+    """Elements that could act and never do are named and not drawn."""
     text = render_diagram(attrs.evolve(handover, steps=handover.steps[:2]))
     assert "Not drawn, since nothing happens there: p2." in text

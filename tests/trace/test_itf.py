@@ -1,4 +1,4 @@
-"""Runs as ITF files, read back by another reader."""
+"""Runs as ITF files, read back by itf-py."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def read(trace: Trace) -> itf_py.Trace:
 
 
 def test_every_type_is_read_back(sampler: Trace) -> None:
-    """Each kind of value comes back as what it is; an Optional as a set of at most one element."""
+    """A value of each type is read back unchanged. An Optional is a set of at most one element."""
     last = read(sampler).states[-1].values
 
     assert {
@@ -41,7 +41,7 @@ def test_every_type_is_read_back(sampler: Trace) -> None:
 
 
 def test_constants_are_parameters(sampler: Trace) -> None:
-    """Constants that the scope gives stand in the first state alone, and are named as parameters."""
+    """Given constants are named as parameters, and are in the first state alone."""
     trace = read(sampler)
 
     first, *others = trace.states
@@ -54,7 +54,7 @@ def test_constants_are_parameters(sampler: Trace) -> None:
 
 
 def test_actions_stand_in_both_places(handover: Trace) -> None:
-    """The action and its arguments are variables of the state and in its meta data; the first action is init."""
+    """Action and arguments are both variables of the state and metadata. The first action is init."""
     states = read(handover).states
 
     assert [state.values["mbt::actionTaken"] for state in states] == ["init", "open", "open"]
@@ -65,14 +65,14 @@ def test_actions_stand_in_both_places(handover: Trace) -> None:
 
 
 def test_parameters_of_one_name_and_two_types(sampler: Trace) -> None:
-    """Parameters that share a name but no type are told apart by their actions."""
+    """Parameters with one name and different types get names with their actions."""
     picks = read(sampler).states[1].values["mbt::nondetPicks"]
 
     assert (("sample_s", "e", "f", "press_s"), frozenset()) == (picks._fields, picks.press_s)
 
 
 def test_meta_data(sampler: Trace) -> None:
-    """The file names its format, the types that Apalache wants, the model and the command."""
+    """The metadata have the format, Apalache's types, the model and the command."""
     meta = read(sampler).meta
 
     assert (meta["format"], meta["status"], meta["source"]) == ("ITF", "violation", "sampler")
@@ -112,7 +112,7 @@ def test_no_plain_number_is_written(sampler: Trace) -> None:
 
 
 def test_optionals_as_variants(sampler: Trace) -> None:
-    """On request Optionals are written as Quint writes them, with the type that Apalache gives them."""
+    """On request Optionals are written as Quint does, with Apalache's type."""
     written = itf_object(sampler, optionals="variant")
 
     none, some = (state["latest"] for state in written["states"])
@@ -123,13 +123,13 @@ def test_optionals_as_variants(sampler: Trace) -> None:
 
 
 def test_why_sets_are_the_default(sampler: Trace) -> None:
-    """The variants are what itf-py cannot read; once it can, they should become the default."""
+    """itf-py cannot read the variants. When it can, they should become the default."""
     with pytest.raises(ValueError, match=r"keyword|identifier"):
         itf_py.trace_from_json(itf_object(sampler, optionals="variant"))
 
 
 def test_a_refused_repetition_is_no_state(repeated: Trace) -> None:
-    """A repetition that was refused leads to no state; the description tells of it."""
+    """A refused repetition has no state. The description mentions it."""
     trace = read(repeated)
 
     assert [state.values["mbt::actionTaken"] for state in trace.states] == ["init", "press"]
@@ -137,7 +137,7 @@ def test_a_refused_repetition_is_no_state(repeated: Trace) -> None:
 
 
 def test_written_file(handover: Trace, tmp_path: Path) -> None:
-    """The file holds the text, and one that cannot be written is a usage error."""
+    """The file has the text. A path that cannot be written is a usage error."""
     write_itf(handover, tmp_path / "run.itf.json")
 
     assert itf_text(handover) == (tmp_path / "run.itf.json").read_text()

@@ -1,4 +1,4 @@
-"""ITF files read: every encoding, files of other tools, round trips under another reader's eyes, and broken files."""
+"""Reading ITF files: all encodings, files of other tools, round trips checked by itf-py, and broken files."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ start  (cells that are False, None or 0 are left out)
 
 
 def read(name: str) -> Trace:
-    """The run in one of the files of other tools."""
+    """The run in a file of another tool."""
     return read_file(FOREIGN / name).trace()
 
 
 def trace_of(*states: dict[str, Any], **rest: Any) -> Trace:
-    """The run of a file with these states, whose variables are those of the last."""
+    """The run of a file with these states and the last state's variables."""
     names = [name for name in states[-1] if name != "#meta"]
     return itf_run({"vars": names, "states": list(states)} | rest, Path("x.itf.json")).trace()
 
@@ -89,7 +89,7 @@ def cells(trace: Trace, index: int = -1) -> dict[str, Any]:
     ],
 )  # fmt: skip
 def test_encodings(written: Any, value: Tree) -> None:
-    """Each encoding is read, and written again as what it was but for order and plain numbers."""
+    """Each encoding is read and written back unchanged, except for order and plain numbers."""
     assert key(decode(written)) == key(value)
     assert canonical(encode(decode(written))) == canonical(written)
 
@@ -110,14 +110,14 @@ def test_encodings(written: Any, value: Tree) -> None:
     ],
 )
 def test_what_is_no_value_is_refused(written: Any, problem: str) -> None:
-    """What ITF does not write is refused, with the file, the state and the variable."""
+    """A value that ITF does not have is refused, with the file, the state and the variable."""
     with pytest.raises(UsageError) as caught:
         trace_of({"x": 1}, {"x": written})
     assert f"x.itf.json: state 1: x: {problem}" in str(caught.value)
 
 
 def test_numbers_that_python_refuses_to_print() -> None:
-    """A number of any length is read, shown and written."""
+    """A number of any length is read, shown and written. (Python refuses to print long ones.)"""
     digits = "-" + "9" * 20_000
 
     assert decode({"#bigint": digits}) == 1 - 10**20_000
@@ -126,13 +126,13 @@ def test_numbers_that_python_refuses_to_print() -> None:
 
 
 def test_true_is_not_one() -> None:
-    """Python takes True for 1; a set keeps both."""
+    """Python's True equals 1, but a set keeps both."""
     assert decode({"#set": [1, True, 0, False]}) != decode({"#set": [1, 0]})
     assert key(decode([True])) != key(decode([1]))
 
 
 def test_the_types_tell_records_from_variants() -> None:
-    """Where the file's types say that a variable is a record with a field tag, it is no variant."""
+    """If the file's types make a variable a record with a field tag, it is not read as a variant."""
     state = {"x": {"tag": "Some", "value": 1}}
     record = trace_of(state, **{"#meta": {"varTypes": {"x": "{ tag: Str, value: Int }"}}})
 
@@ -143,7 +143,7 @@ def test_the_types_tell_records_from_variants() -> None:
 
 
 def test_cells_of_every_shape() -> None:
-    """Functions, sets, records and sequences come apart; what is deeper or of no one shape is its text."""
+    """Functions, sets, records and sequences are split into cells. Deeper or mixed values are text."""
     trace = trace_of(
         {"f": {"#map": []}, "s": {"#set": []}, "r": {"a": 1}, "q": [], "m": 1, "t": {"#tup": [1]}, "o": "x", "e": []},
         {
@@ -174,7 +174,7 @@ def test_cells_of_every_shape() -> None:
 
 
 def test_nothing_in_a_file_moves_the_cursor() -> None:
-    """Control characters of names and values are shown as escapes."""
+    """Control characters in names and values are shown as escapes."""
     trace = trace_of({"a\x1b[2J": "b\x1b]0;\x07\n"})
 
     assert "\x1b" not in render(trace)
@@ -182,7 +182,7 @@ def test_nothing_in_a_file_moves_the_cursor() -> None:
 
 
 def test_a_variable_of_very_many_cells_stays_whole() -> None:
-    """More cells than anybody reads are one text."""
+    """A variable with more cells than anybody reads is one text."""
     many = trace_of({"x": {"#set": list(range(4097))}})
     fewer = trace_of({"x": {"#set": list(range(4096))}})
 
@@ -193,7 +193,7 @@ def test_a_variable_of_very_many_cells_stays_whole() -> None:
 
 
 def test_a_lasso_of_apalache() -> None:
-    """A file with parameters, elements, a loop and no actions is shown as a model's run is."""
+    """A file with parameters, elements, a loop and no actions is shown like a model's run."""
     assert render(read("apalache_lasso.itf.json")) == LASSO.rstrip()
 
 
@@ -206,7 +206,7 @@ def test_numbers_beyond_any_word() -> None:
 
 
 def test_variants_and_records_of_apalache() -> None:
-    """Options, records that look like variants, and what could not be written."""
+    """Options, records that look like variants, and values that Apalache could not write are read."""
     first, last = (cells(read("apalache_variants.itf.json"), index) for index in (0, -1))
 
     assert (first["box"], last["box"], last["message.tag"], last["message.value"]) == (None, 3, "bye", 2)
@@ -214,7 +214,7 @@ def test_variants_and_records_of_apalache() -> None:
 
 
 def test_actions_and_picks_of_quint() -> None:
-    """The variables of model-based testing give the action and its arguments, and are no variables of the state."""
+    """The variables of model-based testing give action and arguments, and are not part of the state."""
     trace = read("quint_bank.itf.json")
 
     assert (trace.model, trace.steps[0].action, trace.steps[0].args) == ("bank", "init", ())
@@ -227,7 +227,7 @@ def test_actions_and_picks_of_quint() -> None:
 
 
 def test_plain_numbers_and_units_of_quint() -> None:
-    """Older files have plain numbers, and an empty record for no value; sets come in any order."""
+    """Older files with plain numbers, with an empty record for no value, and with unsorted sets are read."""
     trace = read("quint_queue.itf.json")
 
     assert cells(trace, 0)["queue::stage"] == "Idle"
@@ -242,7 +242,7 @@ def test_plain_numbers_and_units_of_quint() -> None:
 
 
 def test_meta_data_alone_names_actions() -> None:
-    """The action and its arguments are found in #meta too."""
+    """Action and arguments are read from #meta too."""
     trace = trace_of({"x": 1}, {"x": 2, "#meta": {"action": "grow", "args": {"by": {"#bigint": "1"}}}})
 
     assert (trace.steps[1].action, trace.steps[1].args) == ("grow", (("by", 1),))
@@ -256,7 +256,7 @@ def test_meta_data_alone_names_actions() -> None:
     ],
 )
 def test_two_stories_are_an_error(meta: dict[str, Any], problem: str) -> None:
-    """Where #meta and the variables tell different actions or arguments, neither is believed."""
+    """If #meta and the variables have different actions or arguments, the file is refused."""
     variables = {"mbt::actionTaken": "grow", "mbt::nondetPicks": {"by": {"tag": "Some", "value": 1}}}
     with pytest.raises(UsageError) as caught:
         trace_of({"x": 1} | variables, {"x": 2, "#meta": meta} | variables)
@@ -268,14 +268,14 @@ def test_two_stories_are_an_error(meta: dict[str, Any], problem: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(path.name for path in FOREIGN.glob("*.itf.json")))
 def test_files_of_other_tools_survive(name: str, tmp_path: Path) -> None:
-    """What is read from a file of another tool is written with equal contents."""
+    """A file of another tool is written back with equal contents."""
     write_itf(read(name), tmp_path / name)
 
     assert json.loads((tmp_path / name).read_text()) == json.loads((FOREIGN / name).read_text())
 
 
 def test_generated_files_survive() -> None:
-    """A thousand files of every encoding: written again they are equal, and our values are those that itf-py reads."""
+    """A thousand files of every encoding are written back equal, and itf-py reads the same values."""
     for seed in range(GENERATED):
         file = itf_file(Random(seed))
         trace = itf_run(file, Path("x.itf.json")).trace()
@@ -327,7 +327,7 @@ def test_generated_files_are_shown() -> None:
     ],
 )
 def test_broken_files(tmp_path: Path, text: str, problem: str) -> None:
-    """A file that contains no run is one line that names it and what is wrong."""
+    """A file without a run is one line with its name and the error."""
     path = tmp_path / "broken.itf.json"
     path.write_text(text)
     with pytest.raises(UsageError) as caught:
@@ -338,7 +338,7 @@ def test_broken_files(tmp_path: Path, text: str, problem: str) -> None:
 
 
 def test_files_that_are_no_text(tmp_path: Path) -> None:
-    """Binary files, folders and missing files are named as what they are."""
+    """Binary files, folders and missing files are reported as such."""
     path = tmp_path / "file"
     for raw, problem in ((b"\x7fELF\x02\x00", "byte 5 is zero"), (b"\x80abc", "no text in UTF-8 (byte 0)")):
         path.write_bytes(raw)
@@ -351,7 +351,7 @@ def test_files_that_are_no_text(tmp_path: Path) -> None:
 
 
 def test_a_file_of_100_megabytes(tmp_path: Path) -> None:
-    """A file that is too large is refused by its size, and not read; so is one without a size."""
+    """A file that is too large is refused by its size before it is read. So is one without a size."""
     path = tmp_path / "large.itf.json"
     with path.open("wb") as file:
         file.truncate(100_000_000)

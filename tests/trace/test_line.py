@@ -1,4 +1,4 @@
-"""Runs on one line: what is written is what is read, and what is wrong is named by its column."""
+"""Runs on one line: a written line is read back, and an error has its column."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LINE = "table tiny -ST-14 #35e6084304bdb5d7 one_handle: open(p1,s1,1) open(p2,s1
 
 
 def test_a_line(handover: Trace) -> None:
-    """A line holds the target, the scope, the rules removed, the fingerprint, the claim and the steps."""
+    """A line has the target, the scope, the removed rules, the fingerprint, the claim and the steps."""
     assert to_line(handover) == LINE
     line = parse_line(LINE)
     assert (line.target, line.scope, line.variants, line.removed) == ("table", "tiny", (), ("ST-14",))
@@ -26,7 +26,7 @@ def test_a_line(handover: Trace) -> None:
 
 
 def test_variants_starts_and_runs_that_show_nothing(handover: Trace) -> None:
-    """Variants and removed labels keep their order; a start with arguments comes first; no claim is a dash."""
+    """Variants and removed labels keep their order. A start with arguments comes first. A dash stands for no claim."""
     first = attrs.evolve(handover.steps[0], args=(("up", True),))
     trace = attrs.evolve(
         handover, variants=("fast", "as_built"), removed=("A-1", "B-2@open"), claim=None, steps=(first,)
@@ -46,13 +46,13 @@ def test_variants_starts_and_runs_that_show_nothing(handover: Trace) -> None:
 
 
 def test_the_repetition_is_implied(repeated: Trace) -> None:
-    """The second of two equal steps is not written."""
+    """The second of two equal steps is left out."""
     assert to_line(repeated).endswith(" press_idempotent: press(BUSY)")
 
 
 @given(target=st.text(min_size=1))
 def test_any_target_survives_a_shell(handover: Trace, target: str) -> None:
-    """Whatever the target is called, the command is four plain words to a shell, and says the same."""
+    """For any target name the command is four plain words to a shell, and is read back."""
     try:
         target.encode()
     except UnicodeEncodeError:
@@ -72,7 +72,7 @@ def test_any_target_survives_a_shell(handover: Trace, target: str) -> None:
     [f"holdfast replay '{LINE}'", f"'{LINE}'", f'"{LINE}"', f"  {LINE}\n", f"replay:    holdfast replay '{LINE}'"],
 )
 def test_what_stands_around_a_line_may_stay(text: str) -> None:
-    """The command, quotes and blanks around a line change nothing but the columns."""
+    """The command, quotes and blanks around a line are accepted, and columns count them."""
     found, plain = parse_line(text), parse_line(LINE)
 
     assert [str(step) for step in found.steps] == [str(step) for step in plain.steps]
@@ -98,14 +98,14 @@ def test_what_stands_around_a_line_may_stay(text: str) -> None:
     ],
 )
 def test_what_is_wrong_is_named(text: str, problem: str) -> None:
-    """A line that is none is refused with the column of what is wrong."""
+    """A malformed line is refused with the column of the error."""
     with pytest.raises(UsageError) as caught:
         parse_line(text)
     assert problem in str(caught.value)
 
 
 def test_a_foreign_run_has_no_line(handover: Trace) -> None:
-    """Without a model there is nothing to replay on."""
+    """A run without a model has no line, since it could not be replayed."""
     foreign = attrs.evolve(handover, foreign=({},))
 
     assert replay_command(foreign) is None

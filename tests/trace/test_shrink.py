@@ -1,4 +1,4 @@
-"""The shrinker without a model: what it drops and lowers, what it never keeps, and when it ends."""
+"""The shrinker without a model: what it drops and lowers, which runs it rejects, and when it ends."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def closed(node: int) -> Call:
 
 
 def shrunk(run: Run, shows: Callable[[Run], bool], budget: int = 10_000) -> Run:
-    """What the shrinker makes of a run."""
+    """The shrinker's result for a run."""
     assert shows(run)
     return Shrinker(shows, PARAMS, Tries(budget)).shrink(run)
 
@@ -42,7 +42,7 @@ def actions(run: Run) -> list[str]:
 
 
 def test_steps_that_are_not_needed_go() -> None:
-    """Of many steps those that it takes stay, in their order, and the start always does."""
+    """Of many steps only the needed ones remain, in their order. The start always remains."""
     run = (START, *[("tick", ())] * 13, closed(0), *[("tick", ())] * 9, opened(0, 0), *[("tick", ())] * 3)
 
     def shows(run: Run) -> bool:
@@ -53,33 +53,33 @@ def test_steps_that_are_not_needed_go() -> None:
 
 
 def test_a_start_alone_can_show_it() -> None:
-    """All steps may go, and the arguments of the start become less."""
+    """All steps may be dropped, and the arguments of the start are lowered."""
     assert shrunk((("init", (3,)), ("tick", ())), lambda run: run[0][1] >= (1,)) == (("init", (1,)),)
 
 
 def test_single_arguments_become_less() -> None:
-    """Each argument is the least that still shows it."""
+    """Each argument is the least that still shows the violation."""
     run = (START, opened(3, 7), ("say", (1,)))
     least = shrunk(run, lambda run: len(run) == 3 and run[1][1][0] >= 1 and run[1][1][1] >= 2)
     assert least == (START, opened(1, 2), ("say", (0,)))
 
 
 def test_equal_arguments_become_less_together() -> None:
-    """Where two steps must name the same element, no single change helps, and all at once do."""
+    """If two steps must name the same element, single changes fail, and both are changed together."""
     run = (START, closed(3), opened(3, 0))
     least = shrunk(run, lambda run: len(run) == 3 and run[1][1][0] == run[2][1][0])
     assert least == (START, closed(0), opened(0, 0))
 
 
 def test_names_merge() -> None:
-    """Two elements that need not be different are one."""
+    """Two elements that need not differ become one."""
     run = (START, closed(2), closed(1), opened(2, 0), opened(1, 0))
     least = shrunk(run, lambda run: [args[0] for _, args in run[1:3]] == [args[0] for _, args in run[3:]] != [])
     assert {args[0] for _, args in least[1:]} == {0}
 
 
 def test_numbers_in_a_row_become_less_together() -> None:
-    """Epochs that must follow each other, and begin above zero, become the first ones."""
+    """Consecutive epochs that begin above zero are lowered together to the first ones."""
     run = (START, opened(0, 4), opened(0, 5), opened(0, 6))
 
     def shows(run: Run) -> bool:
@@ -90,7 +90,7 @@ def test_numbers_in_a_row_become_less_together() -> None:
 
 
 def test_names_change_places() -> None:
-    """Of elements that must differ the first that is named is the first of its sort."""
+    """Of elements that must differ, the first that the run names becomes the first of its sort."""
     run = (START, closed(1), closed(0))
     assert shrunk(run, lambda run: len({args for _, args in run[1:]}) == 2) == (START, closed(0), closed(1))
 
@@ -99,7 +99,7 @@ def test_names_change_places() -> None:
 
 
 def test_what_is_kept_is_less_and_shows_it() -> None:
-    """Every run that the shrinker stands by shows it, and is less than the one before."""
+    """Every accepted run shows the violation and is less than the previous one."""
     kept: list[Run] = []
 
     def shows(run: Run) -> bool:
@@ -115,7 +115,7 @@ def test_what_is_kept_is_less_and_shows_it() -> None:
 
 
 def test_the_budget_holds() -> None:
-    """So many candidates are tried and no more, and what is left shows it."""
+    """At most N candidates are tried, and the result shows the violation."""
     asked: list[Run] = []
 
     def shows(run: Run) -> bool:
@@ -130,14 +130,14 @@ def test_the_budget_holds() -> None:
 
 
 def test_whoever_waits_can_stop_it() -> None:
-    """Once it is stopped nothing more is tried."""
+    """After a stop nothing more is tried."""
     tries = Tries(100, stopped=lambda: tries.made == 2)
     Shrinker(lambda _: False, PARAMS, tries).shrink((START, *[opened(3, 3)] * 20))
     assert tries.made == 2
 
 
 def test_a_shortcut_is_replayed() -> None:
-    """A run that the shortcut offers is taken if it shows it, and not if it does not, or is no shorter."""
+    """A run from the shortcut is accepted only if it shows the violation and is shorter."""
     run = (START, closed(0), opened(0, 0), closed(0))
     offers = {"good": (START, opened(0, 0)), "false": (START, ("tick", ())), "no shorter": run}
 
@@ -160,7 +160,7 @@ def test_a_shortcut_is_replayed() -> None:
     st.integers(0, 2),
 )
 def test_no_single_change_is_left(calls: list[Call], least_sum: int, node: int) -> None:
-    """In the end no step can be left out, and no argument be one less."""
+    """In the result no single step can be dropped, and no single argument can be lowered by one."""
 
     def shows(run: Run) -> bool:
         return sum(args[1] for action, args in run if action == "open" and args[0] != node) >= least_sum

@@ -1,4 +1,4 @@
-"""Space-time diagrams as pictures: well-formed, self-contained, and the same for the same run."""
+"""Space-time diagrams as SVG: well-formed, self-contained, and equal for equal runs."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def drawn(trace: Trace) -> ET.Element:
-    """The picture as another reader takes it."""
+    """The picture, parsed by another reader."""
     return ET.fromstring(render_svg(trace))  # noqa: S314 - it was written here
 
 
 def texts(element: ET.Element) -> list[str]:
-    """All texts of a part, in order."""
+    """All texts inside an element, in order."""
     return [text.text or "" for text in element.iter(f"{SVG}text")]
 
 
 def test_all_of_the_run_is_there(handover: Trace) -> None:
-    """Heads, numbers, actions, changes and the conclusion are in the picture; each step is a group with a tooltip."""
+    """The picture has heads, numbers, actions, changes and the conclusion. Each step is a group with a tooltip."""
     picture = drawn(handover)
     groups = picture.findall(f"{SVG}g")
 
@@ -39,7 +39,7 @@ def test_all_of_the_run_is_there(handover: Trace) -> None:
 
 
 def test_arrows_end_where_the_change_is(handover: Trace) -> None:
-    """The arrow of a step runs from the line of who acts to the line of what it changes."""
+    """A step's arrow runs from the actor's line to the line of the changed element."""
     picture = drawn(handover)
     lines = {line.get("class"): line for line in picture.findall(f"{SVG}line")}
     (arrow,) = picture.findall(f"{SVG}g")[1].findall(f"{SVG}line")
@@ -50,7 +50,7 @@ def test_arrows_end_where_the_change_is(handover: Trace) -> None:
 
 
 def test_everything_lies_within(handover: Trace, sampler: Trace, repeated: Trace) -> None:
-    """No text begins or ends outside the picture, and none of two steps overlap."""
+    """No text extends beyond the picture, and the texts of two steps do not overlap."""
     for trace in (handover, sampler, repeated, attrs.evolve(handover, loop=1)):
         picture = drawn(trace)
         width, height = int(picture.get("width", "")), int(picture.get("height", ""))
@@ -64,7 +64,7 @@ def test_everything_lies_within(handover: Trace, sampler: Trace, repeated: Trace
 
 
 def test_nothing_comes_from_elsewhere(handover: Trace) -> None:
-    """There is no script, no link, no font and no picture from outside; both light and dark have colours."""
+    """There is no script, link, external font or picture. Light and dark modes have colours."""
     text = render_svg(handover)
     assert not any(word in text for word in ("<script", "href", "url(", "@import", "<image", "@font-face"))
     assert text.count("http") == 1
@@ -77,7 +77,7 @@ def test_equal_runs_are_equal_bytes(handover: Trace) -> None:
 
 
 def test_what_xml_has_no_place_for(handover: Trace) -> None:
-    """Angle brackets, ampersands and control characters of a file's values leave the picture well-formed."""
+    """With angle brackets, ampersands and control characters in a file's values the picture is well-formed."""
     position = next(index for index, cell in enumerate(handover.cells) if cell.name == "owner[s1]")
     last = handover.steps[-1]
     values = (*last.values[:position], "<a> & \x00\x1b]", *last.values[position + 1 :])
@@ -87,6 +87,6 @@ def test_what_xml_has_no_place_for(handover: Trace) -> None:
 
 
 def test_a_lasso_has_a_way_back(handover: Trace) -> None:
-    """A loop is drawn as an arrow back beside the lines."""
+    """A loop is an arrow back beside the lines."""
     plain, looped = drawn(handover), drawn(attrs.evolve(handover, loop=1))
     assert len(looped.findall(f"{SVG}path")) == len(plain.findall(f"{SVG}path")) + 2

@@ -1,4 +1,4 @@
-"""Runs as people read them."""
+"""Runs as text for people."""
 
 from __future__ import annotations
 
@@ -62,18 +62,18 @@ SAMPLED = """\
 
 
 def test_a_run_in_full(handover: Trace) -> None:
-    """The text names the property and its sentence, shows each step's changes by element, and ends with the command."""
+    """The text has the property and its sentence, each step's changes by element, and the command at the end."""
     assert render(handover) == HANDOVER
 
 
 def test_whole_states_on_request(sampler: Trace) -> None:
-    """Each step shows what changed and then the whole state, budgets included."""
+    """On request each step shows its changes and then the whole state, with budgets."""
     assert SAMPLED in render(sampler, full=True)
     assert "budget" not in render(sampler)
 
 
 def test_none_is_not_zero(sampler: Trace) -> None:
-    """Where blank cells are left out, a zero in a cell that may be None is shown."""
+    """If zeros are left blank, a zero in a cell that may be None is shown."""
     position = next(index for index, cell in enumerate(sampler.cells) if cell.name == "lowest")
     first = sampler.steps[0]
     values = (*first.values[:position], 0, *first.values[position + 1 :])
@@ -84,7 +84,7 @@ def test_none_is_not_zero(sampler: Trace) -> None:
 
 
 def test_a_repetition(repeated: Trace) -> None:
-    """The second of two equal steps is marked as such, with the rule that refused it."""
+    """The second of two equal steps is marked as a repetition, with the rule that refused it."""
     text = render(repeated)
 
     assert "  2  press(s=BUSY)  again: refused by PR-03\n" in text
@@ -92,7 +92,7 @@ def test_a_repetition(repeated: Trace) -> None:
 
 
 def test_a_step_property_shows_what_was_before(handover: Trace) -> None:
-    """For a property of steps, what it reads before the last step is shown apart from what it reads after it."""
+    """For a step property, the cells it reads before the last step are shown apart from those after it."""
     claim = attrs.evolve(handover.claim, reads=("epoch",), reads_before=("opened", "epoch"))
 
     text = render(attrs.evolve(handover, claim=claim))
@@ -102,7 +102,7 @@ def test_a_step_property_shows_what_was_before(handover: Trace) -> None:
 
 
 def test_lines_fit_a_terminal(handover: Trace, sampler: Trace) -> None:
-    """No line is wider than 100 columns but the one that is there to be copied, and none ends in blanks."""
+    """No line is wider than 100 columns, except the one to copy, and none ends in blanks."""
     lines = [line for trace in (handover, sampler) for line in render(trace, full=True).split("\n")]
 
     assert max(len(line) for line in lines if not line.startswith("replay:")) <= 100
@@ -110,12 +110,12 @@ def test_lines_fit_a_terminal(handover: Trace, sampler: Trace) -> None:
 
 
 def test_the_command_is_quoted(handover: Trace) -> None:
-    """What a shell would split or expand is quoted in the command."""
+    """Text that a shell would split or expand is quoted in the command."""
     assert "check 'my models/a.py' --scope tiny" in attrs.evolve(handover, target="my models/a.py").command
 
 
 def test_a_run_that_shows_nothing(handover: Trace) -> None:
-    """A run that shows nothing in particular is headed by its length, and ends with its line."""
+    """The heading of a run without a claim is its length, and the run ends with its line."""
     text = render(attrs.evolve(handover, claim=None, options=None))
 
     assert text.startswith("a run of 2 steps\n\nTable, scope tiny, without ST-14\n")
@@ -123,7 +123,7 @@ def test_a_run_that_shows_nothing(handover: Trace) -> None:
 
 
 def test_a_lasso_says_where_it_returns(handover: Trace) -> None:
-    """After the last step a lasso says what comes then."""
+    """After its last step a lasso says where the loop returns."""
     told = [render(attrs.evolve(handover, loop=loop)) for loop in (0, 1, 2)]
 
     assert "\n\n     and then back to the start, for ever\n\n" in told[0]
@@ -132,7 +132,7 @@ def test_a_lasso_says_where_it_returns(handover: Trace) -> None:
 
 
 def test_a_witness_is_reached(handover: Trace) -> None:
-    """The run to a witness says that it is reached, not that anything is violated."""
+    """The run to a witness says that it is reached, not that it is violated."""
     text = render(attrs.evolve(handover, claim=attrs.evolve(handover.claim, kind="witness", where=())))
 
     assert text.startswith("one_handle: reached after 2 steps\n")

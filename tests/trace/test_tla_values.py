@@ -18,9 +18,9 @@ NAMES = st.sampled_from(["a", "n1", "None", "long_name", "x_1"])
 TEXTS = st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=5)
 PLAIN = st.booleans() | st.integers() | NAMES | TEXTS
 VALUES: st.SearchStrategy[Tree] = st.deferred(lambda: PLAIN | _larger(VALUES, Seq))
-"""Trees of the kinds that TLC prints."""
+"""Trees of values that TLC prints."""
 MEMBERS: st.SearchStrategy[Tree] = st.deferred(lambda: PLAIN | _larger(MEMBERS, Tup))
-"""Those within a set, or as an argument: there ``<<...>>`` is a tuple."""
+"""Values inside a set or an argument, where ``<<...>>`` is a tuple."""
 
 
 def _larger(inner: st.SearchStrategy[Tree], listed: Callable[[tuple[Tree, ...]], Tree]) -> st.SearchStrategy[Tree]:
@@ -35,7 +35,7 @@ def _larger(inner: st.SearchStrategy[Tree], listed: Callable[[tuple[Tree, ...]],
 
 @given(value=VALUES)
 def test_what_is_shown_is_read(value: Tree) -> None:
-    """Every value is read back from the text that TLA+ has for it, on one line or on many."""
+    """Every value is read back from its TLA+ text, on one line or on many."""
     text = show(value)
 
     assert key(parse_value(text)) == key(value)
@@ -62,20 +62,20 @@ def test_what_is_shown_is_read(value: Tree) -> None:
     ],
 )
 def test_values(text: str, value: Tree) -> None:
-    """Each kind of value; what is whole but of no such kind keeps its text."""
+    """A value of each kind is read. A complete value of any other kind is kept as text."""
     assert parse_value(text) == value
     assert key(parse_value(text)) == key(value)
 
 
 @pytest.mark.parametrize("text", ["", "{1, 2", "<<1, [a |-> 2]", '"abc', "(a :> 1 @@", "[a |-> 1}", "1)"])
 def test_what_is_not_whole_is_refused(text: str) -> None:
-    """A value that lacks its end, or closes what it did not open, is no text to keep."""
+    """A value with a missing or extra bracket is refused, not kept as text."""
     with pytest.raises(UsageError, match=r"truncated|closes nothing"):
         parse_value(text)
 
 
 def test_values_nest_no_deeper_than_anybody_writes() -> None:
-    """Deep nesting is refused, and does not exhaust the stack."""
+    """Nesting beyond what anybody writes is refused, before it exhausts the stack."""
     for text in ("{" * 100_000 + "}" * 100_000, "(" * 100_000 + ")" * 100_000):
         with pytest.raises(UsageError, match="nests deeper than 100 levels"):
             parse_value(text)

@@ -1,4 +1,4 @@
-"""Runs that TLC printed or dumped. Real outputs stand in ``foreign/``, with the modules they are of."""
+"""Runs that TLC printed or dumped. ``foreign/`` has real outputs, with their modules."""
 
 from __future__ import annotations
 
@@ -41,25 +41,25 @@ OneHandle is violated."""
 
 
 def read(name: str) -> Trace:
-    """The run in one of the files."""
+    """The run in a file."""
     return read_file(FOREIGN / name).trace()
 
 
 def text_of(tmp_path: Path, text: str) -> Trace:
-    """The run that a text holds."""
+    """The run in a text."""
     path = tmp_path / "run.txt"
     path.write_text(text)
     return read_file(path).trace()
 
 
 def test_an_invariant() -> None:
-    """The states, the operators of the steps and the invariant are read and shown as a model's run is."""
+    """The states, the operators of the steps and the invariant are read, and shown like a model's run."""
     assert render(read("table.plain.txt")) == TABLE
 
 
 @pytest.mark.parametrize("name", ["table", "values", "lasso", "stuttering", "initial", "action"])
 def test_both_outputs_hold_one_run(name: str) -> None:
-    """What TLC prints plainly and with -tool is the same run, and so is what it writes as ITF."""
+    """TLC's plain output, its output with -tool and its ITF file have the same run."""
     plain, tool = read(f"{name}.plain.txt"), read(f"{name}.tool.txt")
 
     assert (plain.steps, plain.loop, plain.claim and plain.claim.name) == (
@@ -81,9 +81,7 @@ def test_both_outputs_hold_one_run(name: str) -> None:
     ],
 )
 def test_what_is_violated(name: str, kind: str | None, claim: str | None, length: int, loop: int | None) -> None:
-    """The kind of error, its length and the state that a lasso returns to are read; of a temporal property TLC does
-    not tell the name.
-    """
+    """The kind of error, the length and a lasso's target are read. TLC does not name a temporal property."""
     trace = read(f"{name}.plain.txt")
 
     assert (trace.claim and trace.claim.kind, trace.claim and trace.claim.name) == (kind, claim)
@@ -91,7 +89,7 @@ def test_what_is_violated(name: str, kind: str | None, claim: str | None, length
 
 
 def test_every_kind_of_value() -> None:
-    """Values of every kind come apart into cells; one that TLC prints on many lines is one value."""
+    """Values of every kind are split into cells. A value that TLC prints on many lines is one value."""
     trace = read("values.plain.txt")
     last = dict(zip((cell.name for cell in trace.cells), trace.steps[-1].values, strict=True))
 
@@ -112,7 +110,7 @@ def test_every_kind_of_value() -> None:
 
 
 def test_a_dump_tells_arguments() -> None:
-    """A dump as JSON names the parameters of each step; a lasso is an action that leads back."""
+    """A JSON dump has the parameters of each step. A lasso ends with an action that leads back."""
     table, lasso = read("table.dump.json"), read("lasso.dump.json")
 
     assert [step.args for step in table.steps] == [
@@ -135,7 +133,7 @@ x = {1,
 
 
 def test_one_variable_has_no_conjunction(tmp_path: Path) -> None:
-    """A single variable TLC prints without a sign of conjunction before it."""
+    """TLC prints a single variable without the conjunction sign before it."""
     trace = text_of(tmp_path, ONE_VARIABLE)
 
     assert [step.action for step in trace.steps] == ["init", "Next"]
@@ -144,7 +142,7 @@ def test_one_variable_has_no_conjunction(tmp_path: Path) -> None:
 
 
 def test_of_several_errors_the_first_counts(tmp_path: Path) -> None:
-    """With -continue TLC prints several runs; the first is read."""
+    """With -continue TLC prints several runs. The first one is read."""
     text = (FOREIGN / "table.plain.txt").read_text()
     later = text.replace("OneHandle", "Other").replace("epoch = (s1 :> 2)", "epoch = (s1 :> 9)")
 
@@ -153,14 +151,14 @@ def test_of_several_errors_the_first_counts(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["table.plain.txt", "table.tool.txt"])
 def test_truncated_anywhere(tmp_path: Path, name: str) -> None:
-    """Cut off at any place, an output gives a run of its first whole states or one line about what is wrong."""
+    """Output cut off anywhere gives the run of its complete states, or one line with the error."""
     text, path = (FOREIGN / name).read_text(), tmp_path / "cut.txt"
     whole = read(name).steps
     for end in range(0, len(text), 7):
         path.write_text(text[:end])
         with suppress(UsageError):
             found = read_file(path).trace().steps
-            # A number cut in its midst, on the last line of all, is a number too.
+            # A number that is cut off on the very last line is still a number.
             assert [step.action for step in found] == [step.action for step in whole[: len(found)]]
 
 
@@ -202,7 +200,7 @@ def test_what_is_wrong_is_named(tmp_path: Path, text: str, problem: str) -> None
     ],
 )
 def test_broken_dumps(tmp_path: Path, text: str, problem: str) -> None:
-    """A dump of another shape is refused with the shape that it should have, or what is wrong in it."""
+    """A dump of another shape is refused with the expected shape, or with the error in it."""
     with pytest.raises(UsageError) as caught:
         text_of(tmp_path, text)
     assert problem in str(caught.value)

@@ -1,4 +1,4 @@
-"""Slices: the steps that led to a violation, and nothing else."""
+"""Slices: exactly the steps that led to a violation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TABLE = str(ROOT / "tests/check/models/table.py")
 OWNERSHIP = str(ROOT / "models/ownership.py")
 
 CARELESS = (("close", (1, 0, 0)), ("open", (0, 0, 1)), ("close", (1, 0, 1)), ("close", (1, 0, 2)), ("open", (1, 0, 2)))
-"""Without CK-02.epoch the second process closes what the first has opened, and opens it itself."""
+"""Runs without CK-02.epoch: the second process closes the first one's stream, and opens it itself."""
 
 RELAY = '''\
 """A value that is handed on from cell to cell."""
@@ -111,13 +111,13 @@ one_handle (INV-01) is violated for s = s1, p = p1, q = p2."""
 
 @cache
 def replayer(model: str, *without: str) -> Replayer:
-    """What replays the runs of a model in its tiny scope, without some rules."""
+    """The replayer of a model's runs in scope tiny, without some rules."""
     system = remove_rules(compile_model(load_model(model)), without)
     return Replayer(system, system.scopes["tiny"], target=model, all_ghosts=True)
 
 
 def run(replays: Replayer, *steps: tuple[str, tuple[int, ...]]) -> Trace:
-    """The run of these steps, with what it violates at its end."""
+    """The run of these steps, with the property that its end violates."""
     start = next(args for _, args in replays.machine.starts())
     script = Script(start, steps)
     trace = replays.trace(script, replays.violated(script))
@@ -126,20 +126,20 @@ def run(replays: Replayer, *steps: tuple[str, tuple[int, ...]]) -> Trace:
 
 
 def alone(replays: Replayer, found: Reasons) -> Script:
-    """The steps of a slice without the others."""
+    """The steps of a slice, without the others."""
     script = replays.script(found.trace)
     kept = [cause.number for cause in found.slice.causes]
     return attrs.evolve(script, steps=tuple(script.steps[number - 1] for number in kept))
 
 
 def random_violation(replays: Replayer, chance: random.Random) -> Trace | None:
-    """A random run to its first violation, if it comes to one."""
+    """A random run to its first violation, if it has one."""
     machine = replays.machine
     state, start = chance.choice(machine.starts())
     steps: list[tuple[str, tuple[int, ...]]] = []
     for _ in range(40):
         index = chance.randrange(len(machine.successors))
-        # Steps that change nothing are for the slice to leave out too, but a few will do.
+        # Steps that change nothing are here for the slice to leave out; a few are enough.
         found = sorted(edge for edge in machine.successors[index](state) if edge[0] != state or chance.random() < 0.1)
         if not found:
             continue
@@ -157,8 +157,9 @@ def random_violation(replays: Replayer, chance: random.Random) -> Trace | None:
     "without", ["CL-02", "CK-01.flag", "ST-11", "ST-14", "ST-21", "CK-02.epoch_old", "CS-28", "CS-29b"]
 )
 def test_the_steps_of_a_slice_suffice(without: str) -> None:
-    """Taken alone from the same start, the steps of a slice are possible and violate the same property: what was left
-    out is no reason for it. Something is left out as a rule.
+    """The steps of a slice alone, from the same start, are enabled and violate the same property.
+
+    So the left-out steps are no reason for the violation. In most runs some steps are left out.
     """
     replays = replayer(OWNERSHIP, without)
     chance = random.Random(14)
@@ -171,7 +172,7 @@ def test_the_steps_of_a_slice_suffice(without: str) -> None:
 
 
 def test_no_step_of_a_slice_is_idle() -> None:
-    """Each step of a slice wrote something that a later one, or the property, needed."""
+    """Each step of a slice wrote a cell that a later step or the property reads."""
     replays = replayer(OWNERSHIP, "CK-02.epoch_old")
     chance = random.Random(14)
     runs = [trace for _ in range(100) if (trace := random_violation(replays, chance)) is not None]
@@ -183,7 +184,7 @@ def test_no_step_of_a_slice_is_idle() -> None:
 
 
 def test_a_chain_by_hand() -> None:
-    """Of five steps three belong: an open, a close by somebody else, and the open that this makes possible."""
+    """Three of five steps belong to the slice: an open, another process's close, and the open that this enables."""
     replays = replayer(TABLE, "CK-02.epoch")
     found = why(replays, run(replays, *CARELESS))
     names = [cell.name for cell in replays.machine.layout.cells]
@@ -200,8 +201,8 @@ def test_a_chain_by_hand() -> None:
 
 
 def test_values_have_sources(tmp_path: Path) -> None:
-    """A step that copies a value needs the step that wrote it; one that might have overwritten what is wanted needs
-    whatever kept it from that.
+    """A step that copies a value needs the step that wrote it. A step that might have overwritten a needed value needs
+    the write that prevented that.
     """
     path = tmp_path / "relay.py"
     path.write_text(RELAY)
@@ -215,7 +216,7 @@ def test_values_have_sources(tmp_path: Path) -> None:
 
 
 def test_the_text_of_a_chain() -> None:
-    """The text says of each step what it wrote, for whom, and what it needed, and ends with the property."""
+    """For each step the text has its writes, the steps that need them, and its own needs; the property is last."""
     replays = replayer(TABLE, "CK-02.epoch")
     found = why(replays, run(replays, *CARELESS))
 
@@ -223,7 +224,7 @@ def test_the_text_of_a_chain() -> None:
 
 
 def test_lines_fit() -> None:
-    """No line of a long chain is wider than asked for."""
+    """No line of a long chain is wider than the limit."""
     replays = replayer(OWNERSHIP, "RC-05")
     chance = random.Random(3)
     traces = [trace for _ in range(40) if (trace := random_violation(replays, chance)) is not None]
@@ -236,7 +237,7 @@ def test_lines_fit() -> None:
 
 
 def test_a_property_of_a_step() -> None:
-    """Of a step property the step itself is part, and what it reads before the step is told apart."""
+    """The slice of a step property has the step itself, and shows the cells it reads before the step apart."""
     replays = replayer(TABLE, "ST-14")
     trace = run(replays, ("open", (0, 0, 1)), ("open", (1, 0, 2)))
     found = why(replays, trace, "closed_before")
@@ -248,7 +249,7 @@ def test_a_property_of_a_step() -> None:
 
 
 def test_a_place_before_the_end() -> None:
-    """A property that the end does not violate is explained where the run first does; one it never does is refused."""
+    """A property that the end does not violate is explained at its first violation. One that holds is refused."""
     replays = replayer(TABLE, "ST-14", "CK-02.epoch")
     trace = run(replays, ("open", (0, 0, 1)), ("open", (1, 0, 2)), ("close", (0, 0, 2)))
 
@@ -263,7 +264,7 @@ def test_a_place_before_the_end() -> None:
 
 
 def test_a_witness_has_reasons_too() -> None:
-    """Why a witness is reached can be asked like why a property is violated."""
+    """A witness's slice is computed like that of a violated property."""
     replays = replayer(TABLE, "ST-14")
     trace = run(replays, ("open", (0, 0, 1)), ("open", (1, 0, 2)))
     found = why(replays, trace, "handed_over")
@@ -279,7 +280,7 @@ def test_a_rule_id_names_its_properties() -> None:
 
 
 def test_a_repetition_is_asked_for_its_rules(repeated: Trace) -> None:
-    """Of an action that is not idempotent the chain leads to what refuses its repetition."""
+    """For an action that is not idempotent the chain leads to the rule that refuses the repetition."""
     system = compile_model(load_model(str(ROOT / "tests/check/models/sampler.py")))
     replays = Replayer(system, system.scopes["tiny"], target="sampler")
     found = why(replays, repeated).slice

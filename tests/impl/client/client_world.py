@@ -14,13 +14,13 @@ from impl.tasks import Gate
 from tests.impl.crash_world import Flight, Process, World
 
 DELAY_MS = 3_000
-"""The longest delay of a message that is late. It is longer than clients wait."""
+"""The longest delay of a late message, in milliseconds. Clients stop waiting earlier."""
 CLIENT = 1_000_000
-"""The number of a client takes the digits of a request's number from here on."""
+"""The factor by which client numbers are multiplied, above all digits of a request's number."""
 
 
 class ClientProcess(Process):
-    """A process that runs a client node. It never fails. It is no broker: it ignores the metadata."""
+    """A process that runs a client node. It never crashes, and ignores the metadata since it is no broker."""
 
     def __init__(self, clients: Clients, node: ClientNode, place: int) -> None:
         self.world, self.identity, self.place = clients.world, Identity(-1, 0), place
@@ -28,7 +28,7 @@ class ClientProcess(Process):
         self._clients, self._node = clients, node
 
     def take(self, event: Any) -> None:
-        """The node handles an input."""
+        """Let the node handle an input."""
         if isinstance(event, wire.Learned):
             return
         for output in self._node.handle(event, self.world.now):
@@ -55,12 +55,12 @@ class Clients:
         self.history = History()
         self.losses = losses
         self.lost = 0
-        """How many requests and answers were lost or late."""
+        """The numbers of lost and of late requests and answers."""
         self._draw = random.Random(seed)
         self._late: list[tuple[int, Flight]] = []
-        """The messages that are late, each with the time at which it arrives."""
+        """The late messages, each with the time of its arrival."""
         self._asked: set[tuple[int, int]] = set()
-        """The requests that brokers have not answered: broker and number."""
+        """The unanswered requests to brokers: broker and number."""
 
     def client(self, name: str, timeout_ms: int = 1_000) -> ClientNode:
         """A new client node."""
@@ -76,7 +76,7 @@ class Clients:
         return gate
 
     def run(self, *gates: Gate[Any], ms: int = 300_000) -> None:
-        """Run until tasks have ended."""
+        """Run until these tasks have ended."""
 
         def ended() -> bool:
             self._pump()
@@ -90,13 +90,13 @@ class Clients:
         if not broker.alive:
             self.world.flights.append(Flight(process, Unreachable(command.id), True))
             return
-        # Brokers of a test keep their answers by number, so the number is to be unique among clients.
+        # Test brokers keep their answers by number, so the number must be unique among all clients.
         number = command.to * CLIENT + command.id
         self._asked.add((output.node, number))
         self._carry(Flight(broker, Command(command.to, number, command.body), True), process, command.id)
 
     def _pump(self) -> None:
-        """Carry the answers of brokers back, and what was late. Called after each step of the world."""
+        """Deliver the brokers' answers and the late messages. Called after each step of the world."""
         for node, number in sorted(self._asked):
             done = self.brokers[node].done.pop(number, None)
             if done is not None:
@@ -109,7 +109,7 @@ class Clients:
         self._late = [(at, flight) for at, flight in self._late if at > now]
 
     def _carry(self, flight: Flight, client: Process, number: int) -> None:
-        """Carry a request or its answer, unless that fails: then the client hears it, or has to wait."""
+        """Deliver a request or its answer, or lose it: then the client hears a broken connection, or has to wait."""
         if self._draw.random() >= self.losses:
             self.world.flights.append(flight)
             return

@@ -17,7 +17,7 @@ TOPIC = "t"
 
 
 class Script:
-    """A node with the brokers 1, 2 and 3. ``sent``: its requests that the test has not looked at."""
+    """A node that knows the brokers 1, 2 and 3. ``sent``: its requests that the test has not taken yet."""
 
     def __init__(self, *, timeout_ms: int = 1_000) -> None:
         self.history = History()
@@ -27,13 +27,13 @@ class Script:
         self._wake: int | None = None
 
     def start(self, job: Any) -> Gate[Any]:
-        """Start a task, and let it run."""
+        """Start a task, and run it until it waits."""
         gate = self.node.start(job)
         self.take(wire.Woken())
         return gate
 
     def take(self, event: Input) -> None:
-        """The node handles an input."""
+        """Let the node handle an input."""
         for output in self.node.handle(event, self.now):
             if isinstance(output, wire.Wake):
                 self._wake = output.at
@@ -41,7 +41,7 @@ class Script:
                 self.sent.append(output)
 
     def pass_time(self) -> int:
-        """Let time pass until the node sends something or has nothing to wait for. Returns how long that took."""
+        """Let time pass until the node sends a request or waits for nothing. Returns the time that has passed."""
         begun = self.now
         while not self.sent and self._wake is not None:
             self.now, self._wake = max(self.now, self._wake), None
@@ -49,34 +49,34 @@ class Script:
         return self.now - begun
 
     def next(self) -> Any:
-        """The next request that the node has sent."""
+        """Take the next request that the node has sent."""
         assert self.sent, "the node has sent nothing"
         return self.sent.popleft()
 
     def answer(self, request: Any, error: E = E.NONE, **values: Any) -> None:
-        """A broker or the controller answers a request."""
+        """Answer a request as a broker or the controller."""
         if isinstance(request, ToBroker):
             self.take(Done(request.command.to, request.command.id, error, values))
         else:
             self.take(wire.Reply(request.to, request.id, (wire.Answer(error, values),)))
 
     def lose(self, request: Any) -> None:
-        """The connection breaks."""
+        """Break the connection of a request: its outcome is unknown."""
         self.take(Lost(number(request)))
 
     def refuse(self, request: Any) -> None:
-        """The receiver is gone."""
+        """Refuse the connection of a request: it had no effect."""
         self.take(Unreachable(number(request)))
 
     def lead(self, leader: int, epoch: int, partition: int = 0) -> None:
-        """The node has to ask who leads a partition, and is told."""
+        """Answer the node's question for the leader of a partition."""
         asked = self.next()
         assert asked.command.body == FindLeaders(TOPIC)
         self.answer(asked, leaders={partition: (leader, epoch)})
 
     @property
     def ends(self) -> list[Op]:
-        """The ends of operations in the history."""
+        """The ends of the operations in the history."""
         return [op for op in self.history.ops if op.kind != "invoke"]
 
 

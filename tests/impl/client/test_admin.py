@@ -21,12 +21,12 @@ class Requests(Script):
         self.admin = Admin(self.node, lambda topic, partition: 100 * len(topic) + partition, patience_ms=5_000)
 
     def outcome(self) -> list[tuple[str, int, str, str | None]]:
-        """The ended operations: kind of operation, key, ending, error."""
+        """The ended operations: kind, key, ending and error."""
         return [(op.f, op.key, op.kind, op.error) for op in self.ends]
 
 
 def test_a_request_moves_several_partitions() -> None:
-    """Each is an operation of its own, with its own end."""
+    """Each partition of a request is an operation with its own end."""
     script = Requests()
     gate = script.start(script.admin.reassign("m", {("t", 0): 2, ("t", 1): 3, ("uu", 0): 1}))
     asked = script.next()
@@ -48,7 +48,7 @@ def test_a_request_moves_several_partitions() -> None:
 
 
 def test_a_request_goes_on_to_the_next_controller() -> None:
-    """After a short delay, as often as needed."""
+    """A request is repeated at the next controller after a short delay, as often as needed."""
     script = Requests()
     script.start(script.admin.cancel("m", [("t", 0)]))
     for _ in range(3):
@@ -61,7 +61,7 @@ def test_a_request_goes_on_to_the_next_controller() -> None:
 
 
 def test_a_refusal_after_a_change_of_the_controller_proves_nothing() -> None:
-    """The controller before may have cancelled the move, and the next one finds nothing to cancel."""
+    """The previous controller may have cancelled the move, so that the next one finds nothing to cancel."""
     script = Requests()
     script.start(script.admin.cancel("m", [("t", 0)]))
     script.answer(script.next(), E.NOT_CONTROLLER)
@@ -72,7 +72,7 @@ def test_a_refusal_after_a_change_of_the_controller_proves_nothing() -> None:
 
 @pytest.mark.parametrize("lost", [True, False])
 def test_a_move_is_not_repeated_without_an_answer(lost: bool) -> None:
-    """Its outcome is unknown."""
+    """Without an answer the outcome of a move is unknown, and the request is not repeated."""
     script = Requests()
     gate = script.start(script.admin.reassign("m", {("t", 0): 2}))
     asked = script.next()
@@ -85,7 +85,7 @@ def test_a_move_is_not_repeated_without_an_answer(lost: bool) -> None:
 
 
 def test_a_controller_that_is_gone() -> None:
-    """The request had no effect, so it is repeated, and fails at last."""
+    """If the controller refuses the connection the request had no effect, so it is repeated until it fails."""
     script = Requests()
     gate = script.start(script.admin.reassign("m", {("t", 0): 2}))
     while not gate.happened:
@@ -96,7 +96,7 @@ def test_a_controller_that_is_gone() -> None:
 
 
 def test_a_topic_that_is_there_after_a_lost_answer() -> None:
-    """The request is repeated. Nobody knows who has created the topic."""
+    """After a lost answer the topic exists: the client cannot know who created it."""
     script = Requests()
     gate = script.start(script.admin.create_topic("m", "t", (1, 2)))
     asked = script.next()
@@ -111,7 +111,7 @@ def test_a_topic_that_is_there_after_a_lost_answer() -> None:
 
 @pytest.mark.parametrize(("kind", "repeats"), [("preferred", True), ("unclean", False)])
 def test_elections(kind: str, repeats: bool) -> None:
-    """A preferred one is repeated when the answer is missing; an unclean one could cost records later."""
+    """Without an answer a preferred election is repeated. An unclean one is not, since it could later lose records."""
     script = Requests()
     gate: Gate[Any] = script.start(script.admin.elect("m", "t", 1, kind))
     script.lose(script.next())
@@ -124,7 +124,7 @@ def test_elections(kind: str, repeats: bool) -> None:
 
 
 def test_a_list_is_no_operation_of_the_history() -> None:
-    """It changes nothing."""
+    """A list changes nothing, so the history does not have it."""
     script = Requests()
     gate = script.start(script.admin.list_reassignments({"t": [0]}))
     asked = script.next()

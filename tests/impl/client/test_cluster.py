@@ -1,4 +1,4 @@
-"""Clients of real brokers, while partitions move and answers are lost; oracles judge what the clients saw."""
+"""Clients of real brokers while partitions move and answers are lost. Oracles judge the clients' history."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ GENERATIONS = [(True, True), (True, False), (False, False)]
 
 
 class Careless(Producer):
-    """A producer that repeats attempts of unknown outcome, with numbers or without."""
+    """A producer that repeats attempts with unknown outcome, with or without sequence numbers."""
 
     def repeats_unknown(self) -> bool:
-        """Always."""
+        """Always True."""
         return True
 
 
@@ -36,7 +36,7 @@ def run(
     sends: int = 25,
     disturb: Callable[[], None] = lambda: None,
 ) -> Verdict:
-    """Producers send while partition 0 moves; then all partitions are read to their ends, and judged.
+    """Send while partition 0 moves, then read all partitions to their ends and judge the history.
 
     ``disturb`` is called while the producers send.
     """
@@ -53,7 +53,7 @@ def run(
     disturb()
     clients.run(*tasks)
     clients.losses = 0
-    # Whatever is late arrives, and then nothing is under way.
+    # Late messages arrive, so that no request is under way any more.
     clients.run(clients.start(reader, reader.sleep(2 * DELAY_MS)))
     clients.run(*(clients.start(reader, read_all(consumer, f"final-{partition}", partition)) for partition in (0, 1)))
     clients.history.missing = ""
@@ -61,14 +61,14 @@ def run(
 
 
 async def work(producer: Producer, first: int, sends: int) -> None:
-    """Send values, one after the other, to both partitions."""
+    """Send values to both partitions in turn."""
     for value in range(first, first + sends):
         await producer.send("sender", TOPIC, value % 3 // 2, value % 3 // 2, value, 1 + value % 4)
         await producer.node.sleep(value % 5 * 20)
 
 
 async def move(admin: Admin, node: ClientNode, moves: tuple[int, ...]) -> None:
-    """Move partition 0, each time when the move before has ended."""
+    """Move partition 0 several times, each time after the previous move has ended."""
     for target in moves:
         await node.sleep(400)
         await admin.reassign("mover", {(TOPIC, 0): target})
@@ -77,7 +77,7 @@ async def move(admin: Admin, node: ClientNode, moves: tuple[int, ...]) -> None:
 
 
 async def read(consumer: Consumer, node: ClientNode, polls: int) -> None:
-    """Read partition 0 while it is written."""
+    """Read partition 0 while producers write it."""
     for _ in range(polls):
         await consumer.poll("reader", TOPIC, 0, 0, most=3)
         await node.sleep(100)
@@ -97,7 +97,7 @@ async def read_all(consumer: Consumer, process: str, partition: int) -> None:
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(("elects", "v6"), GENERATIONS)
 def test_every_record_is_there_once(seed: int, elects: bool, v6: bool) -> None:
-    """Idempotent producers repeat what is lost, while a partition moves twice and answers are lost."""
+    """Idempotent producers repeat lost sends, while a partition moves twice. Every record is there once."""
     clients = Clients(seed, 0.15, elects=elects, v6=v6)
     producers = [
         Producer(clients.client("a"), idempotent=True, producer_id=1),
@@ -112,7 +112,7 @@ def test_every_record_is_there_once(seed: int, elects: bool, v6: bool) -> None:
 
 
 def test_another_broker_takes_over() -> None:
-    """The leader crashes. Its requests are lost; the next leader knows the batches of the producer."""
+    """The leader crashes and its requests are lost. The next leader knows the producer's batches."""
     clients = Clients(1, 0.1)
 
     def crash() -> None:
@@ -129,7 +129,7 @@ def test_another_broker_takes_over() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_sends_without_numbers_are_not_repeated(seed: int) -> None:
-    """A producer without sequence numbers leaves unknown outcomes unknown, and no record is there twice."""
+    """A producer without sequence numbers does not repeat unknown outcomes, and no record is there twice."""
     clients = Clients(seed, 0.15)
     verdict = run(clients, [Producer(clients.client("a"), idempotent=False)], moves=(2, 3))
     assert verdict.error is None
@@ -138,7 +138,7 @@ def test_sends_without_numbers_are_not_repeated(seed: int) -> None:
 
 
 def test_repetitions_without_numbers_are_found() -> None:
-    """A producer that repeats what it may not repeat writes records twice, and an oracle says so."""
+    """If such a producer repeats them, records are there twice, and an oracle says so."""
     clients = Clients(0, 0.15)
     verdict = run(clients, [Careless(clients.client("a"), idempotent=False)], moves=(2, 3))
     assert verdict.error is None
@@ -146,7 +146,7 @@ def test_repetitions_without_numbers_are_found() -> None:
 
 
 def test_an_operator_changes_its_mind() -> None:
-    """A move is cancelled before its end. A cancel of nothing fails, and so does an election that nobody needs."""
+    """A move is cancelled before its end. A cancel without a move fails, and so does an unneeded election."""
     clients = Clients(0, 0)
     node = clients.client("operator")
     admin = Admin(node, lambda _, partition: partition)

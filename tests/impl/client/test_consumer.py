@@ -14,7 +14,7 @@ from tests.impl.client.scripted import TOPIC, Script
 
 
 class Polls(Script):
-    """A node with one consumer, which knows that broker 1 leads."""
+    """A node with one consumer that knows broker 1 as the leader."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ def batch(base: int, value: int, count: int) -> tuple[int, tuple[bytes, ...]]:
 
 
 def test_polls_follow_each_other() -> None:
-    """Each begins where the one before ended, and the history has what it read."""
+    """Each poll begins where the previous one ended, and the history has the records it read."""
     script = Polls()
     gate = script.poll()
     asked = script.next()
@@ -48,7 +48,7 @@ def test_polls_follow_each_other() -> None:
 
 
 def test_a_poll_that_is_cut() -> None:
-    """It answers for what it was to read: the history has the end of that as the offset."""
+    """A shortened poll has the end of its range as its offset in the history."""
     script = Polls()
     script.poll(begin=1, most=2)
     asked = script.next()
@@ -62,7 +62,7 @@ def test_a_poll_that_is_cut() -> None:
 
 
 def test_a_poll_beyond_the_watermark_is_recorded_so() -> None:
-    """The offset stays the high watermark, and the oracles object."""
+    """The offset in the history stays the high watermark, so that the oracles object."""
     script = Polls()
     script.poll()
     script.answer(script.next(), batches=[batch(0, 8, 2)], confirmed=1)
@@ -70,7 +70,7 @@ def test_a_poll_beyond_the_watermark_is_recorded_so() -> None:
 
 
 def test_an_offset_out_of_range_ends_the_poll() -> None:
-    """It fails, and the position stays."""
+    """The poll fails, and the position stays."""
     script = Polls()
     gate = script.poll(begin=50)
     script.answer(script.next(), E.OFFSET_OUT_OF_RANGE_BOUNDS)
@@ -80,7 +80,7 @@ def test_an_offset_out_of_range_ends_the_poll() -> None:
 
 
 def test_a_poll_is_repeated() -> None:
-    """Also when nobody knows what became of an attempt: a read has no effect. It fails at last."""
+    """A read has no effect, so a poll is repeated even if an attempt's outcome is unknown, until it fails."""
     script = Polls(patience_ms=300)
     gate = script.poll()
     script.lose(script.next())

@@ -11,18 +11,18 @@ from impl.client.payload import decode, payload
 @pytest.mark.parametrize("value", [0, 1, 7, 199, 200, 10**12])
 @pytest.mark.parametrize("place", [0, 1, 17, 1_000])
 def test_a_record_says_what_it_is(value: int, place: int) -> None:
-    """Its bytes give back the value and the place."""
+    """The bytes of a record give back its value and its place."""
     assert decode(payload(value, place)) == (value, place)
 
 
 def test_records_differ_in_size() -> None:
-    """So that mistakes about sizes show."""
+    """Records differ in size, so that errors about sizes show."""
     assert len({len(payload(value, 0)) for value in range(50)}) > 40
 
 
 @pytest.mark.parametrize("data", [b"", b"1", b"1.", b".1", b"x.0", b"1.0", payload(1, 0) + b" ", payload(1, 0)[:-1]])
 def test_other_bytes_are_no_record(data: bytes) -> None:
-    """Neither cut nor padded, nor without a number."""
+    """Shortened, padded or unnumbered bytes are no record."""
     with pytest.raises(ValueError, match=r"invalid literal|is not the record"):
         decode(data)
 
@@ -33,7 +33,7 @@ def records(*found: tuple[int, int]) -> list[bytes]:
 
 
 def test_a_batch_holds_the_sends_that_were_joined() -> None:
-    """Each has its own offset; what ends where the poll begins is left out."""
+    """A batch gives each send its own offset. Sends that end at the start of the poll are left out."""
     joined = (4, records((8, 0), (8, 1), (9, 0), (5, 0), (5, 1), (5, 2)))
     assert runs([joined, (10, records((6, 0)))], 4) == [(4, 2, 8), (6, 1, 9), (7, 3, 5), (10, 1, 6)]
     assert runs([joined], 6) == [(6, 1, 9), (7, 3, 5)]
@@ -51,10 +51,10 @@ def test_a_batch_holds_the_sends_that_were_joined() -> None:
     ],
 )
 def test_records_that_do_not_fit_together(batch: list[tuple[int, int]], found: list[tuple[int, int, int]]) -> None:
-    """They are recorded under a value that nobody sends, or with the number that is there."""
+    """Records that do not belong together are recorded under a value that nobody sends, or under their number."""
     assert runs([(0, records(*batch))], 0) == found
 
 
 def test_a_damaged_record() -> None:
-    """It is recorded under a value that nobody sends."""
+    """A damaged record is recorded under a value that nobody sends."""
     assert runs([(3, [payload(8, 0), b"?", payload(9, 0)])], 0) == [(3, 1, 8), (4, 1, FOREIGN), (5, 1, 9)]

@@ -1,4 +1,4 @@
-"""What a client believes about leaders."""
+"""A client's knowledge of leaders."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ KEY = ("t", 0)
 
 
 def test_an_older_leader_epoch_is_ignored() -> None:
-    """Also after the leader was forgotten: a broker that is behind names the one before."""
+    """An older leader epoch is ignored, also after the leader was forgotten: a broker may lag behind."""
     leaders = Leaders()
     assert leaders.learn(KEY, 2, 5)
     assert not leaders.learn(KEY, 1, 4)
@@ -19,7 +19,7 @@ def test_an_older_leader_epoch_is_ignored() -> None:
 
 
 def test_a_forgotten_leader_may_be_learned_again() -> None:
-    """It has the same epoch, so it is nothing new, and it is the leader."""
+    """A forgotten leader is learned again under the same epoch."""
     leaders = Leaders()
     leaders.learn(KEY, 2, 5)
     leaders.forget(KEY, 2)
@@ -28,7 +28,7 @@ def test_a_forgotten_leader_may_be_learned_again() -> None:
 
 
 def test_a_newer_leader_is_not_forgotten() -> None:
-    """A late failure of the leader before says nothing about it."""
+    """A late failure of the previous leader does not remove the new one."""
     leaders = Leaders()
     leaders.learn(KEY, 2, 5)
     leaders.forget(KEY, 1)
@@ -37,7 +37,7 @@ def test_a_newer_leader_is_not_forgotten() -> None:
 
 
 def test_nobody_leads() -> None:
-    """A newer epoch without a leader takes the place of the one before."""
+    """A newer epoch without a leader replaces the leader."""
     leaders = Leaders()
     leaders.learn(KEY, 2, 5)
     assert leaders.learn(KEY, NOBODY, 6)
@@ -47,7 +47,7 @@ def test_nobody_leads() -> None:
 
 
 def test_a_refusal_without_news_forgets_the_leader() -> None:
-    """The broker does not know better, so the client asks others."""
+    """A refusal that names no newer leader forgets the leader, so that the client asks other brokers."""
     leaders = Leaders()
     leaders.learn(KEY, 2, 5)
     leaders.refused(KEY, 2, {"leader": 2, "leader_epoch": 5})

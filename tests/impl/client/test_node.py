@@ -9,7 +9,7 @@ from tests.impl.client.scripted import Script
 
 
 def test_a_delay_of_nothing_ends() -> None:
-    """The node asks to be woken again, also at the time at which it was woken."""
+    """A delay of zero ends: the node asks to be woken at the present time, too."""
     script = Script()
 
     async def rest() -> None:
@@ -23,7 +23,7 @@ def test_a_delay_of_nothing_ends() -> None:
 
 
 def test_a_request_has_one_result() -> None:
-    """It times out; the answer that comes then is nobody's."""
+    """A request that timed out ignores a later answer."""
     script = Script()
     gate = script.start(script.node.ask(1, FindLeaders("t"), 50))
     asked = script.next()
@@ -34,7 +34,7 @@ def test_a_request_has_one_result() -> None:
 
 
 def test_answers_find_their_requests() -> None:
-    """In any order, and requests to brokers and to the controller do not share a number."""
+    """Answers find their requests in any order. Requests to brokers and to the controller have different numbers."""
     script = Script()
     first = script.start(script.node.ask(1, FindLeaders("t")))
     second = script.start(script.node.request(wire.Heartbeat(1)))

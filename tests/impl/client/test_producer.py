@@ -28,13 +28,13 @@ class Sends(Script):
 
 
 def numbers(request: Any) -> tuple[int, int, int]:
-    """Producer id, epoch and sequence number of a batch."""
+    """The producer id, epoch and sequence number of a batch."""
     body: Produce = request.command.body
     return body.producer, body.producer_epoch, body.sequence
 
 
 def test_a_send_is_acknowledged() -> None:
-    """The history has its begin, its end and its offset; a second send goes straight to the leader."""
+    """The history has the send's begin, end and offset. A second send goes straight to the leader."""
     script = Sends()
     gate = script.send(8, 2)
     script.lead(2, 0)
@@ -51,7 +51,7 @@ def test_a_send_is_acknowledged() -> None:
 
 
 def test_a_refusal_names_the_leader() -> None:
-    """The batch goes there at once, without a question."""
+    """If a refusal names the leader, the batch goes there at once."""
     script = Sends()
     script.send(8)
     script.lead(1, 0)
@@ -63,7 +63,7 @@ def test_a_refusal_names_the_leader() -> None:
 
 
 def test_a_refusal_that_is_behind() -> None:
-    """The hint is ignored; after a delay the client asks another broker."""
+    """An outdated hint is ignored, and after a delay the client asks another broker."""
     script = Sends()
     script.send(8)
     script.lead(2, 5)
@@ -78,7 +78,7 @@ def test_a_refusal_that_is_behind() -> None:
 
 
 def test_brokers_are_asked_in_turn() -> None:
-    """One that is gone, one that knows no topic, one that knows no leader: then the client waits."""
+    """Brokers that are gone, know no topic, or know no leader are asked in turn. Then the client waits."""
     script = Sends()
     script.send(8)
     first, second, third = script.next, script.next, script.next
@@ -93,7 +93,7 @@ def test_brokers_are_asked_in_turn() -> None:
 
 @pytest.mark.parametrize("how", ["unreachable", "refused"])
 def test_an_attempt_without_effect_is_repeated(how: str) -> None:
-    """Until the time for the delivery is over; then the send has failed, and its sequence number is free."""
+    """An attempt without effect is repeated until the delivery time is over. Then the sequence number is free again."""
     script = Sends(delivery_ms=300)
     gate = script.send(8)
     script.lead(1, 0)
@@ -116,7 +116,7 @@ def test_an_attempt_without_effect_is_repeated(how: str) -> None:
 
 @pytest.mark.parametrize("how", ["lost", "timeout", "error"])
 def test_an_unknown_outcome_is_repeated_with_the_same_numbers(how: str) -> None:
-    """By an idempotent producer."""
+    """An idempotent producer repeats an unknown outcome with the same sequence number."""
     script = Sends()
     script.send(8)
     script.lead(1, 0)
@@ -131,7 +131,7 @@ def test_an_unknown_outcome_is_repeated_with_the_same_numbers(how: str) -> None:
 
 
 def unknown(script: Script, request: Any, how: str) -> None:
-    """Nobody knows what became of a request."""
+    """Leave the outcome of a request unknown."""
     if how == "lost":
         script.lose(request)
     elif how == "error":
@@ -140,7 +140,7 @@ def unknown(script: Script, request: Any, how: str) -> None:
 
 @pytest.mark.parametrize("how", ["lost", "timeout", "error"])
 def test_an_unknown_outcome_is_not_repeated_without_numbers(how: str) -> None:
-    """The send ends with ``info``, and its process goes on under a new name."""
+    """Without sequence numbers the send ends with ``info``, and its process continues under a new name."""
     script = Sends(idempotent=False)
     gate = script.send(8)
     script.lead(1, 0)
@@ -153,7 +153,7 @@ def test_an_unknown_outcome_is_not_repeated_without_numbers(how: str) -> None:
 
 
 def test_an_unknown_attempt_outlives_its_refusals() -> None:
-    """The send ends with ``info`` though the last attempt had no effect; the next batch has a new epoch."""
+    """After an unknown attempt a refused one still ends with ``info``, and the next batch has a new epoch."""
     script = Sends(delivery_ms=300)
     script.send(8)
     script.lead(1, 0)
@@ -171,7 +171,7 @@ def test_an_unknown_attempt_outlives_its_refusals() -> None:
 @pytest.mark.parametrize("error", [E.OUT_OF_ORDER_SEQUENCE_NUMBER, E.INVALID_PRODUCER_EPOCH])
 @pytest.mark.parametrize("lost", [True, False])
 def test_a_refusal_of_the_numbers_ends_the_send(error: E, lost: bool) -> None:
-    """It is not repeated, and the producer begins a new epoch."""
+    """If the sequence number is refused, the send ends, and the producer begins a new epoch."""
     script = Sends()
     script.send(8)
     script.lead(1, 0)
@@ -187,7 +187,7 @@ def test_a_refusal_of_the_numbers_ends_the_send(error: E, lost: bool) -> None:
 
 
 def test_a_new_epoch_holds_for_all_partitions() -> None:
-    """A batch that is under way keeps its numbers; the next one of its partition has the new epoch."""
+    """A batch under way keeps its numbers. The next batch of each partition has the new epoch."""
     script = Sends(delivery_ms=0)
     script.send(1, partition=0, process="a")
     script.lead(1, 0, partition=0)
@@ -204,7 +204,7 @@ def test_a_new_epoch_holds_for_all_partitions() -> None:
 
 
 def test_a_late_answer_does_not_count() -> None:
-    """An answer to an attempt that was given up is ignored, and so is the second answer to one attempt."""
+    """An answer to an abandoned attempt, and a second answer to an attempt, are ignored."""
     script = Sends()
     gate = script.send(8)
     script.lead(1, 0)
@@ -221,7 +221,7 @@ def test_a_late_answer_does_not_count() -> None:
 
 
 def test_one_batch_of_a_partition_is_under_way() -> None:
-    """Other sends wait for their turn; another partition does not."""
+    """A partition has one batch under way, and other sends wait. Other partitions are independent."""
     script = Sends()
     script.send(1, process="a")
     script.lead(1, 0)
@@ -238,7 +238,7 @@ def test_one_batch_of_a_partition_is_under_way() -> None:
 
 
 def test_sends_that_wait_are_joined() -> None:
-    """Each has its own offset. A batch has no more records than it may, unless one send alone has."""
+    """Waiting sends are joined in batches up to the limit of records. A larger single send has its own batch."""
     script = Sends(linger_ms=5, most_records=4)
     gates = [script.send(value, count, process=str(value)) for value, count in ((1, 2), (2, 2), (3, 6), (4, 1))]
     assert script.pass_time() == 5
@@ -257,7 +257,7 @@ def test_sends_that_wait_are_joined() -> None:
 
 
 def test_an_unknown_batch_is_unknown_for_all_its_sends() -> None:
-    """Each of them ends with ``info``."""
+    """If a batch's outcome is unknown, each of its sends ends with ``info``."""
     script = Sends(linger_ms=5, delivery_ms=0)
     for value in (1, 2):
         script.send(value, process=str(value))
@@ -269,13 +269,13 @@ def test_an_unknown_batch_is_unknown_for_all_its_sends() -> None:
 
 @pytest.mark.parametrize(("idempotent", "producer_id"), [(True, -1), (False, 5)])
 def test_numbers_need_a_producer_id(idempotent: bool, producer_id: int) -> None:
-    """A producer has both or neither."""
+    """A producer has both a producer id and sequence numbers, or neither."""
     with pytest.raises(ValueError, match="producer_id"):
         Producer(Script().node, idempotent=idempotent, producer_id=producer_id)
 
 
 def test_a_crash_ends_all_tasks() -> None:
-    """The send is open in the history for ever; a node that waits says where."""
+    """After a crash the send has no end in the history. A waiting node names its awaits."""
     script = Sends()
     script.send(8)
     assert any(file == "client/routing.py" for awaits in script.node.places() for file, _, _ in awaits)

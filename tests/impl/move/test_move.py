@@ -1,4 +1,4 @@
-"""A move in the simulator: what its steps depend on, and that the times come from the run and not from the formula."""
+"""A move in the simulator: the times of its steps come from the run, and the formula predicts them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def moves(variant: Variant, tail: int = 20 * MIB, sizes: dict[str, int] = SIZES,
 
 @variants
 def test_the_history_does_not_matter(variant: Variant) -> None:
-    """Each step takes as long for 10 TB as for 1 GB, within 1 ms, without what the list of segments adds."""
+    """Each step takes as long for 10 TB as for 1 GB, within 1 ms, apart from the time for the list of segments."""
     found = moves(variant)
     first = found[0].base
     for move in found:
@@ -39,7 +39,7 @@ def test_the_history_does_not_matter(variant: Variant) -> None:
 
 @variants
 def test_the_list_of_segments_is_all_that_grows(variant: Variant) -> None:
-    """It has 225 bytes a segment, and adds less than a tenth of a second for 10 TB."""
+    """The list has 225 bytes a segment, and adds less than a tenth of a second for 10 TB."""
     small, _, large = moves(variant)
     assert large.segments == 9_315
     assert large.log_bytes < 240 * large.segments
@@ -52,7 +52,7 @@ def test_the_list_of_segments_is_all_that_grows(variant: Variant) -> None:
     "conditions", [{}, {"bandwidth": 5 * 10**8, "store": 60}, {"message": 5, "commit": 25, "metadata": 20}], ids=str
 )
 def test_the_formula_holds(variant: Variant, conditions: dict[str, int]) -> None:
-    """Within 5 %, in all and for each step, whatever the conditions are."""
+    """The formula is within 5 %, in total and for each step, under all conditions."""
     for move in moves(variant, **conditions):
         stated = move.formula.durations()
         assert move.steps.serves == pytest.approx(move.formula.serves, rel=0.05)
@@ -61,7 +61,7 @@ def test_the_formula_holds(variant: Variant, conditions: dict[str, int]) -> None
 
 @variants
 def test_twice_the_tail_is_twice_the_upload(variant: Variant) -> None:
-    """40 MiB more take as long as their bytes; no other step changes."""
+    """40 MiB more tail add the time of their bytes to the upload, and to no other step."""
     (once,), (twice,) = moves(variant, 40 * MIB, SMALL), moves(variant, 80 * MIB, SMALL)
     more = {name: twice.base[name] - ms for name, ms in once.base.items()}
     step = "opened" if variant.version == "V6" else "closed"
@@ -70,7 +70,7 @@ def test_twice_the_tail_is_twice_the_upload(variant: Variant) -> None:
 
 
 def test_the_times_come_from_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If the links are slower than the conditions say, step 4 takes longer by that factor, and the formula is wrong."""
+    """If the links are slower than stated, step 4 takes longer by that factor, and the formula is wrong."""
     variant = Variant("G0", "legacy")
     (usual,) = moves(variant, 40 * MIB, SMALL)
     begin = FairLink.__init__
@@ -87,7 +87,7 @@ def test_the_times_come_from_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_slower_store_is_seen_in_each_step_that_uses_it() -> None:
-    """Two waits for the store before the close, one in it, and four at the target."""
+    """A slower store shows as two waits before the close, one in it, and four at the target."""
     (usual,), (slow,) = moves(EVERY[0], sizes=SMALL), moves(EVERY[0], sizes=SMALL, store=130)
     more = {name: slow.base[name] - ms for name, ms in usual.base.items()}
     assert more == {"record": 0, "seen": 0, "flushed": 200, "closed": 100, "elected": 0, "opened": 400, "serves": 0}
@@ -95,7 +95,7 @@ def test_a_slower_store_is_seen_in_each_step_that_uses_it() -> None:
 
 @variants
 def test_what_a_move_transfers(variant: Variant) -> None:
-    """The tail goes to the store after step 3, and nothing of the history goes anywhere. The target appends behind."""
+    """After step 3 the tail goes to the store, and no part of the history moves. The target appends behind it."""
     history = stored(TB)
     run = run_move(history, 20 * MIB, variant, Conditions())
     steps, begin = measured(run.moments), run.moments.asked
@@ -109,7 +109,7 @@ def test_what_a_move_transfers(variant: Variant) -> None:
 
 
 def test_the_order_of_the_steps() -> None:
-    """G0 elects before the target opens, G1 after; a fast close ends long before the upload."""
+    """G0 elects before the target opens, and G1 after it. A fast close ends long before the upload."""
     first, second, fast = (moves(each, 40 * MIB, SMALL)[0].steps for each in VARIANTS)
     assert first.closed < first.elected < first.opened == first.serves
     assert second.closed < second.opened < second.elected < second.serves
@@ -132,7 +132,7 @@ def test_a_move_is_reproducible() -> None:
 
 @pytest.mark.slow
 def test_the_default_tail() -> None:
-    """500 MiB: the upload is most of the move, and history is none of it."""
+    """With a tail of 500 MiB most of the move is upload, and no part is history."""
     small, large = moves(VARIANTS[0], MoveStudy(SIZES).tail, {"1GB": SIZES["1GB"], "10TB": SIZES["10TB"]})
     assert small.steps.serves == pytest.approx(small.formula.serves, rel=0.05)
     assert {name: large.base[name] - ms for name, ms in small.base.items()} == {
@@ -143,14 +143,14 @@ def test_the_default_tail() -> None:
 
 @pytest.mark.slow
 def test_the_default_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
-    """500 MiB reach the threshold, so their upload begins before the close: the 4.7 s of docs/move.md."""
+    """500 MiB reach the threshold, so the upload begins before the close: the 4.7 s of docs/move.md."""
     monkeypatch.setattr("impl.sim.move.world.ROOM_BYTES", -LARGEST_TAIL)
     (move,) = moves(Variant("G1", "legacy"), MoveStudy(SIZES).tail, SMALL)
     assert move.steps.serves == pytest.approx(4_700, abs=50)
 
 
 def test_copying_the_case_of_the_seeds() -> None:
-    """100 MB/s for a day over 1 Gbps: 19.2 h if producers stop, and 96 h while they go on."""
+    """Copying 100 MB/s of a day over 1 Gbps takes 19.2 h if producers stop, and 96 h if they go on."""
     assert pytest.approx(8.64 * TB) == DAY_BYTES
     assert copy_seconds(DAY_BYTES, 10**9) == pytest.approx(19.2 * 3_600)
     assert copy_seconds(DAY_BYTES, 10**9, LOAD) == pytest.approx(96 * 3_600)
@@ -167,12 +167,12 @@ def test_copying_the_case_of_the_seeds() -> None:
     ],
 )
 def test_limits(given: dict[str, Any], message: str) -> None:
-    """What the formula does not cover is refused."""
+    """Conditions that the formula does not cover are refused."""
     with pytest.raises(LimitError, match=message):
         MoveStudy(**{"histories": SIZES, **given})
 
 
 def test_the_largest_history() -> None:
-    """Both copies of the list of its segments have room in one bulk of the WAL."""
+    """Two copies of the segment list fit into one bulk of the WAL."""
     (move,) = moves(VARIANTS[0], MIB, {"18TB": 18 * TB})
     assert move.steps.serves == pytest.approx(move.formula.serves, rel=0.05)

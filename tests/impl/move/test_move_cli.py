@@ -1,4 +1,4 @@
-"""``holdfast simulate --scenario migrate``: its report, its files, and what it refuses."""
+"""``holdfast simulate --scenario migrate``: its report, its files, and its errors."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_report(capsys: Captured) -> None:
     ],
 )
 def test_json(capsys: Captured, given: tuple[str, ...], expected: list[tuple[str, str]]) -> None:
-    """The times of all steps, for the variants that were asked for."""
+    """The JSON has the times of all steps, for the requested variants."""
     assert migrate(*SMALL, "--json", *given) == 0
     found = json.loads(capsys.readouterr().out)
     assert list(dict.fromkeys((each["generation"], each["version"]) for each in found["moves"])) == expected
@@ -52,7 +52,7 @@ def test_json(capsys: Captured, given: tuple[str, ...], expected: list[tuple[str
 
 
 def test_a_plot(capsys: Captured, tmp_path: Path) -> None:
-    """A curve for each variant and each way of copying. A bandwidth that producers fill leaves no curve of theirs."""
+    """The plot has a curve for each variant and way of copying. If producers use all bandwidth, theirs is missing."""
     path = tmp_path / "move.svg"
     assert migrate(*SMALL, "--bandwidth", "800Mbps", "--plot", str(path)) == 0
     assert "for ever" in capsys.readouterr().out
@@ -63,7 +63,7 @@ def test_a_plot(capsys: Captured, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_plot_of_the_page(capsys: Captured, tmp_path: Path, update_golden: bool) -> None:
-    """docs/move.svg is what the command draws."""
+    """docs/move.svg equals the command's plot."""
     path, kept = tmp_path / "move.svg", ROOT / "docs/move.svg"
     assert migrate("--plot", str(path)) == 0
     capsys.readouterr()
@@ -99,7 +99,7 @@ def test_the_plot_of_the_page(capsys: Captured, tmp_path: Path, update_golden: b
     ],
 )
 def test_refusals(capsys: Captured, argv: tuple[str, ...], message: str) -> None:
-    """One line that names the value and the remedy."""
+    """A wrong argument is one line with the value and the remedy."""
     assert main(["simulate", *argv]) == 2
     out, err = capsys.readouterr()
     assert out == ""

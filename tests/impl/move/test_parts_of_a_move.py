@@ -22,7 +22,7 @@ from impl.store.interface import Delete, Get, List, Listed, ObjectData, Put
 
 
 def ends(*sizes: tuple[int, int], rate: int = 10) -> list[int]:
-    """When transfers end on a link of 10 bytes a millisecond. Each has a begin and a size."""
+    """The times at which transfers end on a link of 10 bytes a millisecond. Each has a start and a size."""
     queue = Queue()
     link, found = FairLink(queue, Fraction(rate)), [-1] * len(sizes)
 
@@ -36,7 +36,7 @@ def ends(*sizes: tuple[int, int], rate: int = 10) -> list[int]:
 
 
 def test_transfers_share_a_link() -> None:
-    """Two at a time are half as fast; the rest of the longer one has all of the link."""
+    """Two transfers at a time run at half speed. The rest of the longer one has the whole link."""
     assert ends((0, 1_000)) == [100]
     assert ends((0, 1_000), (0, 1_000)) == [200, 200]
     assert ends((0, 1_000), (0, 100)) == [110, 20]
@@ -45,14 +45,14 @@ def test_transfers_share_a_link() -> None:
 
 
 def test_a_link_rounds_each_end_and_carries_nothing_over() -> None:
-    """Thirds of a millisecond are counted exactly."""
+    """A link counts thirds of a millisecond exactly, and carries no rounding over."""
     assert ends((0, 1), (0, 1), (0, 1), rate=3) == [1, 1, 1]
     assert ends((0, 4), (1, 4), rate=3) == [2, 3]
     assert [nearest(Fraction(each, 4)) for each in (1, 2, 3)] == [0, 1, 1]
 
 
 def test_the_store_takes_time_for_bytes() -> None:
-    """Before ``limit`` an operation takes its latency only; large objects and the WAL are kept by their size."""
+    """Before ``limit`` an operation takes only its latency. Large objects and the WAL are stored by size alone."""
     queue = Queue()
     store = SteadyStore(queue, Tape(0, {}), Conditions())
     answers: list[tuple[int, object]] = []
@@ -82,7 +82,7 @@ def test_the_store_takes_time_for_bytes() -> None:
 
 @pytest.mark.parametrize("size", [1, 10**9, 10**12])
 def test_a_history_is_what_a_broker_finds(size: int) -> None:
-    """The real replay makes the segments out of the object of the meta stream; the metadata name all of the bytes."""
+    """The real replay builds the segments from the object of the meta stream, and the metadata have all bytes."""
     history = stored(size)
     image = replay([history.batch])
     values = dict(decode(record.payload) for record in _records(history.objects[object_key(META)]))

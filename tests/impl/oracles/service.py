@@ -1,4 +1,4 @@
-"""A log service that is right, and a history of clients that use it: what oracles have to accept."""
+"""A correct log service, and a history of its clients, which every oracle has to accept."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from impl.client.history import FINAL, History
 
 
 class Service:
-    """One stream. Sends take effect in the order of calls; the owner changes now and then."""
+    """One stream. Sends take effect in the order of calls, and the owner changes from time to time."""
 
     def __init__(self, seed: int) -> None:
         self.draw = random.Random(seed)
@@ -26,7 +26,7 @@ class Service:
         return self.batches[-1][0] + self.batches[-1][1] if self.batches else 0
 
     def run(self, steps: int) -> History:
-        """Some operations of two clients, then the final read."""
+        """Run some operations of two clients, then the final read."""
         for _ in range(steps):
             self.now += 10
             match self.draw.randrange(8):
@@ -44,7 +44,7 @@ class Service:
         return self.history
 
     def send(self) -> None:
-        """One send: acknowledged, failed, or of unknown outcome with or without effect."""
+        """Send once: acknowledged, failed, or with unknown outcome, with or without effect."""
         self._values += 1
         count, kind = self.draw.randint(1, 3), self.draw.choice(("ok", "ok", "ok", "fail", "info"))
         process = f"client.{self._lives}"
@@ -65,7 +65,7 @@ class Service:
         self.history.complete(index, "ok", self.now + 5, value=read, offset=self.end, broker=f"b{self._broker}")
 
     def trim(self) -> None:
-        """Trim to an offset, which may lie in a batch."""
+        """Trim to an offset, which may be inside a batch."""
         self.trimmed = self.draw.randint(self.trimmed, self.end)
         index = self.history.invoke("trimmer", "trim", 0, self.trimmed, self.now)
         self.history.complete(index, "ok", self.now + 5)

@@ -1,4 +1,4 @@
-"""Oracles accept what a right log service does, and each rejects what it is there for."""
+"""Oracles accept the histories of a correct service, and each rejects its kind of error."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Edit = Callable[[list[Op]], None]
 
 
 def written(*lines: tuple[Any, ...]) -> History:
-    """A history from lines of process, function, kind and further fields: each operation begins and ends at once."""
+    """A history from lines of process, function, kind and other fields. Each operation begins and ends at once."""
     history = History()
     for now, (process, f, kind, fields) in enumerate(lines):
         begun = {name: fields[name] for name in ("value", "count", "phase", "begin") if name in fields}
@@ -54,7 +54,7 @@ def final(end: int, *read: tuple[int, int, int]) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("seed", range(200))
 def test_a_right_service_is_accepted(seed: int) -> None:
-    """With unknown outcomes, trims into batches, and changes of the owner."""
+    """Unknown outcomes, trims into batches and changes of the owner are accepted."""
     verdict = judge(Service(seed).run(40))
     assert verdict.error is None
     assert verdict.violations == ()
@@ -104,7 +104,7 @@ WRONG: dict[str, tuple[str, tuple[tuple[Any, ...], ...]]] = {
 
 @pytest.mark.parametrize("case", WRONG)
 def test_a_wrong_history_is_rejected(case: str) -> None:
-    """By the oracle that is there for it."""
+    """A wrong history is rejected by the oracle for its kind of error."""
     oracle, lines = WRONG[case]
     verdict = judge(written(*lines))
     assert verdict.error is None
@@ -112,7 +112,7 @@ def test_a_wrong_history_is_rejected(case: str) -> None:
 
 
 def test_each_oracle_has_a_wrong_history() -> None:
-    """``storage`` has tests of its own."""
+    """Each oracle has a wrong history here, except ``storage``, which has tests of its own."""
     assert {oracle for oracle, _ in WRONG.values()} == set(NAMES) - {"storage"}
 
 
@@ -142,7 +142,7 @@ RIGHT: dict[str, tuple[tuple[Any, ...], ...]] = {
 
 @pytest.mark.parametrize("case", RIGHT)
 def test_a_right_history_is_accepted(case: str) -> None:
-    """Nothing is known of what has no certain end."""
+    """An operation without a certain end proves nothing, so the history is accepted."""
     verdict = judge(written(*RIGHT[case]))
     assert verdict.error is None
     assert verdict.violations == ()
@@ -154,14 +154,14 @@ def _drop_ack(ops: list[Op]) -> None:
 
 
 def _double(ops: list[Op]) -> None:
-    """The last batch stands there twice."""
+    """Double the last batch."""
     base, count, value = ops[-1].value[-1]
     again = (base + count, count, value)
     ops[-1] = msgspec.structs.replace(ops[-1], value=[*ops[-1].value, again], offset=ops[-1].offset + count)
 
 
 def _swap(ops: list[Op]) -> None:
-    """Two values change places."""
+    """Swap two values."""
     (a, b, one), (c, d, two) = ops[-1].value[-2:]
     ops[-1] = msgspec.structs.replace(ops[-1], value=[*ops[-1].value[:-2], (a, b, two), (c, d, one)])
 
@@ -169,7 +169,7 @@ def _swap(ops: list[Op]) -> None:
 @pytest.mark.parametrize("edit", [_drop_ack, _double, _swap])
 @pytest.mark.parametrize("seed", range(40))
 def test_an_edited_history_is_rejected(seed: int, edit: Edit) -> None:
-    """An edit of what the last read has found."""
+    """An edit of the final read's result is rejected."""
     history = Service(seed).run(40)
     if len(history.ops[-1].value) < 2:
         return
@@ -187,7 +187,7 @@ BROKEN: dict[str, tuple[tuple[Any, ...], ...]] = {
 
 @pytest.mark.parametrize("problem", BROKEN)
 def test_a_broken_assumption_is_an_error(problem: str) -> None:
-    """It is never a violation, and never a history that is accepted."""
+    """A broken assumption is an error. It is neither a violation nor an accepted history."""
     verdict = judge(written(*BROKEN[problem]))
     assert verdict.violations == ()
     assert verdict.error is not None
@@ -195,13 +195,13 @@ def test_a_broken_assumption_is_an_error(problem: str) -> None:
 
 
 def test_a_process_ends_with_an_unknown_outcome() -> None:
-    """Whoever goes on has another name."""
+    """After an unknown outcome a process must continue under another name."""
     verdict = judge(written(send(1, None, kind="info"), send(2, 0), final(1, (0, 1, 2))))
     assert verdict.error is not None
 
 
 def test_storage_has_everything_acknowledged() -> None:
-    """What was trimmed or has no certain end may be missing; an object of nobody may not be there."""
+    """Trimmed records, and those without a certain end, may be missing. An object without a send is an error."""
     last = poll(1, 2, (1, 1, 2), phase=FINAL)
     history = written(send(1, 0), send(2, 1), ("t", "trim", "ok", {"value": 1}), last)
     whole = {0: frozenset({(1, 2, 2)})}
@@ -217,7 +217,7 @@ def test_storage_has_everything_acknowledged() -> None:
 
 
 def test_a_history_is_written_and_read() -> None:
-    """A line that is none is named with its place."""
+    """A history is written and read back. A malformed line is named with its place."""
     history = Service(1).run(20)
     lines = list(history.lines())
     again = read(lines, "history.ndjson")

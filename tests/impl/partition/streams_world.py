@@ -1,4 +1,4 @@
-"""Streams in memory for the log of a partition: what is durable survives a crash, and nothing else does."""
+"""Streams in memory for the log of a partition. A crash keeps the durable writes and no others."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from impl.tasks import FailedError, Gate, Tasks
 
 
 class Stored:
-    """A stream as the cluster has it: its durable records, and its start."""
+    """A stream in the cluster: its durable records, and its start."""
 
     def __init__(self) -> None:
         self.records: list[Record] = []
@@ -26,7 +26,7 @@ class Stored:
 
 
 class OpenStream:
-    """A stream that a process has open. Its appends become durable when the world says so, in their order."""
+    """A stream opened by a process. The world makes its appends durable, in their order."""
 
     def __init__(self, world: World, number: int) -> None:
         self.number, self._world, self._stored = number, world, world.disk[number]
@@ -59,9 +59,10 @@ class OpenStream:
 
 
 class World:
-    """One leader of a partition. ``disk``: the streams by number, of which 0 is the meta stream.
+    """One leader of a partition.
 
-    All streams share one WAL: ``writes`` are durable in the order of their appends, and a crash loses the last ones.
+    ``disk``: the streams by number; number 0 is the meta stream. All streams share one WAL: ``writes`` become durable
+    in the order of their appends, and a crash loses the last ones.
     """
 
     def __init__(self, disk: dict[int, Stored] | None = None) -> None:
@@ -71,7 +72,7 @@ class World:
         self.opened: dict[int, OpenStream] = {}
         self.refuses: Callable[[int], bool] = lambda number: False
         self.opens: Gate[None] | None = None
-        """Data streams open when it does; at once if it is None."""
+        """Data streams open when this gate opens, or at once if it is None."""
 
     async def create(self) -> int:
         number = max(self.disk) + 1
@@ -88,12 +89,12 @@ class World:
         return self.opened[stream]
 
     def store(self, count: int | None = None) -> None:
-        """The first ``count`` writes become durable; all if it is None."""
+        """Make the first ``count`` writes durable, or all if it is None."""
         done, self.writes = self.writes[:count], self.writes[len(self.writes) if count is None else count :]
         self._confirm(done)
 
     def store_meta(self) -> None:
-        """The writes to the meta stream become durable, before those to data streams, which came earlier."""
+        """Make the writes to the meta stream durable before earlier ones to data streams."""
         done = [each for each in self.writes if each[0].number == 0]
         self.writes = [each for each in self.writes if each[0].number != 0]
         self._confirm(done)
@@ -105,7 +106,7 @@ class World:
         self.tasks.run(0)
 
     def run(self, job: Coroutine[int, Any, Any]) -> Any:
-        """Run a task to its end, with all writes durable at once."""
+        """Run a task to its end. All writes are durable at once."""
         gate = self.start(job)
         while not gate.happened:
             assert self.writes, "the task waits for nothing"
@@ -113,7 +114,7 @@ class World:
         return gate.result()
 
     def start(self, job: Coroutine[int, Any, Any]) -> Gate[Any]:
-        """Start a task, and run it as far as it comes."""
+        """Start a task, and run it until it waits."""
         gate = self.tasks.start(job)
         self.tasks.run(0)
         return gate
@@ -128,6 +129,6 @@ class World:
         return open_log(self.tasks, OpenStream(self, 0), leader_epoch, self, roll_bytes)
 
     def successor(self) -> World:
-        """The next leader, after this one has closed its streams or crashed: what is not durable is lost."""
+        """The next leader, after this one has closed its streams, or crashed and lost its undurable writes."""
         self.tasks.crash()
         return World(self.disk)

@@ -1,4 +1,4 @@
-"""What a broker reads from two images of the metadata."""
+"""A broker's tasks from the difference of two images of the metadata."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def row(node: int, leader: int, epoch: int) -> Partition:
 
 
 def asked(before: Partition | None, after: Partition | None, node: int, *, follows: bool) -> str:
-    """What is asked of a node: to close, to open, or nothing."""
+    """The task of a node: to close, to open, or none."""
     old, new = ({} if each is None else {KEY: each} for each in (before, after))
     found = changes(old, new, node, follows=follows)
     assert (len(found.closes), len(found.opens)) in ((0, 0), (1, 0), (0, 1))
@@ -30,7 +30,7 @@ def asked(before: Partition | None, after: Partition | None, node: int, *, follo
     [
         (None, row(1, 1, 0), 1, "open", "open"),
         (row(1, 1, 0), row(2, -1, 1), 1, "close", "close"),
-        # The target waits for its election in G0, and for the streams in G1 (RA-14).
+        # In G0 the target waits for its election, in G1 for its streams (RA-14).
         (row(1, 1, 0), row(2, -1, 1), 2, "", "open"),
         (row(2, -1, 1), row(2, 2, 2), 2, "open", "open"),
         # Away and back within one change: no close (RA-13), and a new leader epoch.
@@ -50,7 +50,7 @@ def test_one_change(before: Partition | None, after: Partition | None, node: int
 
 @pytest.mark.parametrize("seed", range(20))
 def test_many_partitions(seed: int) -> None:
-    """Each is decided for itself, in the order of the keys."""
+    """Each partition is decided independently, in the order of the keys."""
     draw = random.Random(seed)
     keys = [(topic, number) for topic in "ab" for number in range(4)]
 

@@ -1,4 +1,4 @@
-"""Batches: what is written is read, every damage is recognised, and a scan ends at the first corrupt batch."""
+"""Batches: the round trip, the detection of every damage, and a scan that ends at the first corrupt batch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SMALL = Batch(5, (b"ab", b""), 3, 1_000, 7, 1, 258)
 
 
 def log_of(start: int, sizes: list[int], epochs: list[int]) -> list[Batch]:
-    """Batches one after the other, from an offset on."""
+    """Successive batches from an offset on."""
     found: list[Batch] = []
     for size, epoch in zip(sizes, sorted(epochs), strict=False):
         found.append(Batch(found[-1].end if found else start, (b"x",) * size, epoch))
@@ -33,7 +33,7 @@ LOGS = st.builds(
 
 
 def test_a_batch_has_its_bytes() -> None:
-    """Fields in the order of the module's table."""
+    """A batch has the fields of the module's table, in their order."""
     rest = bytes.fromhex(
         "0000000000000005 00000003 0000000000000007 00000001 00000102 00000000000003e8 00000002 00000002 6162 00000000"
     )
@@ -44,12 +44,12 @@ def test_a_batch_has_its_bytes() -> None:
 
 @given(BATCHES)
 def test_what_is_written_is_read(batch: Batch) -> None:
-    """Also without a producer."""
+    """A batch is read back unchanged, also without a producer."""
     assert decode(encode(batch)) == batch
 
 
 def test_every_changed_byte_is_recognised() -> None:
-    """And every byte that is missing or too much."""
+    """A changed, missing or extra byte is detected."""
     data = encode(SMALL)
     for place in range(len(data)):
         for bit in range(8):
@@ -65,7 +65,7 @@ def test_every_changed_byte_is_recognised() -> None:
 
 @given(BATCHES, st.data())
 def test_damage_of_any_kind_is_recognised(batch: Batch, draw: st.DataObject) -> None:
-    """Up to four neighbouring bytes, in any batch."""
+    """Changes of up to four neighbouring bytes of any batch are detected."""
     data = encode(batch)
     place = draw.draw(st.integers(0, len(data) - 4))
     other = draw.draw(st.binary(min_size=4, max_size=4).filter(lambda each: each != data[place : place + 4]))
@@ -74,7 +74,7 @@ def test_damage_of_any_kind_is_recognised(batch: Batch, draw: st.DataObject) -> 
 
 
 def sealed(rest: str) -> bytes:
-    """A batch with fields that no writer of ours gives it, and the right checksum."""
+    """A batch with field values that no writer of ours uses, and a correct checksum."""
     data = bytes.fromhex(rest)
     return b"hfB1" + crc32(data).to_bytes(4, "big") + data
 
@@ -91,7 +91,7 @@ def sealed(rest: str) -> bytes:
     ],
 )
 def test_wrong_fields_are_damage(base: int, producer: str, count: int, values: str, message: str) -> None:
-    """Even if the checksum is right."""
+    """Wrong fields are damage even if the checksum is right."""
     place = base.to_bytes(8, "big", signed=True).hex()
     with pytest.raises(DamagedError, match=message):
         decode(sealed(place + "00000000" + producer + "00" * 8 + f"{count:08x}" + values))
@@ -101,14 +101,14 @@ def test_wrong_fields_are_damage(base: int, producer: str, count: int, values: s
     ("producer", "epoch", "sequence"), [(-1, 0, 0), (0, -1, 0), (0, 0, -1), (-2, -2, -2), (0, 0, SEQUENCES)]
 )
 def test_a_producer_has_an_epoch_and_a_sequence_number(producer: int, epoch: int, sequence: int) -> None:
-    """All three, or none of them."""
+    """A producer has id, epoch and sequence number, or none of them."""
     with pytest.raises(ValueError, match="producer id, producer epoch"):
         Batch(0, (b"",), producer=producer, producer_epoch=epoch, sequence=sequence)
 
 
 @given(BATCHES, OFFSETS, INT32)
 def test_a_leader_gives_a_batch_its_place(batch: Batch, base: int, epoch: int) -> None:
-    """Records and producer stay as they are."""
+    """A leader gives a batch its offset and epoch. Records and producer are unchanged."""
     placed = batch.placed(base, epoch)
     assert (placed.base, placed.leader_epoch, placed.end) == (base, epoch, base + len(batch.values))
     assert placed.placed(batch.base, batch.leader_epoch) == batch
@@ -116,7 +116,7 @@ def test_a_leader_gives_a_batch_its_place(batch: Batch, base: int, epoch: int) -
 
 @given(LOGS, st.data())
 def test_a_scan_ends_at_the_first_corrupt_batch(log: list[Batch], draw: st.DataObject) -> None:
-    """Whatever comes after it. The offset from which the log is read may lie inside the first batch."""
+    """A scan ends at the first corrupt batch, whatever follows. The start of the read may be inside the first batch."""
     start = draw.draw(st.integers(log[0].base, log[0].end - 1)) if log else 3
     payloads = [encode(batch) for batch in log]
     assert scan(start, payloads) == Scan(tuple(log), log[-1].end if log else start)
@@ -140,7 +140,7 @@ def test_a_scan_ends_at_the_first_corrupt_batch(log: list[Batch], draw: st.DataO
     ],
 )
 def test_a_sound_batch_in_the_wrong_place_ends_a_scan(wrong: Batch, reason: str) -> None:
-    """A gap, an overlap, or an older leader epoch: its bytes are those of another log, or of another time."""
+    """A gap, an overlap or an older leader epoch ends a scan: the bytes belong to another log or time."""
     found = scan(10, [encode(Batch(10, (b"", b""), 4)), encode(wrong), encode(Batch(12, (b"",), 4))])
     assert (len(found.batches), found.end) == (1, 12)
     assert reason in str(found.damage)
@@ -155,7 +155,7 @@ def test_a_scan_does_not_begin_elsewhere() -> None:
 
 
 def test_a_checksum_of_the_values_alone_would_not_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A known-wrong variant: with it, a changed sequence number is accepted."""
+    """With a checksum of the values alone, a changed sequence number would be accepted."""
     fields = module._FIELDS.size
     monkeypatch.setattr(module, "crc32", lambda data: crc32(bytes(data)[fields:]))
     data = bytearray(encode(SMALL))

@@ -16,13 +16,13 @@ from impl.broker.wal_format import DamagedError
 
 
 class EpochsMachine(RuleBasedStateMachine):
-    """A log that grows under one epoch after another, and loses records at both ends."""
+    """A log that grows under successive epochs and loses records at both ends."""
 
     def __init__(self) -> None:
         super().__init__()
         self.epochs = Epochs()
         self.log: list[int] = []
-        """The epoch of each record that was ever written and not truncated at the end."""
+        """The epoch of each record ever written, without those truncated at the end."""
         self.start = 0
         self.current: int | None = None
         """The epoch under which the next record is written."""
@@ -33,7 +33,7 @@ class EpochsMachine(RuleBasedStateMachine):
 
     @rule(step=st.integers(0, 3))
     def lead(self, step: int) -> None:
-        """A leader begins, perhaps with the same epoch."""
+        """A leader begins, perhaps under the same epoch."""
         epoch = step if self.current is None else self.current + step
         changed = self.epochs.assign(epoch, len(self.log))
         assert changed == (epoch != self.current)
@@ -42,13 +42,13 @@ class EpochsMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.current is not None)
     @rule(count=st.integers(1, 3))
     def append(self, count: int) -> None:
-        """Records are written."""
+        """Write records."""
         assert self.current is not None
         self.log += [self.current] * count
 
     @rule(count=st.integers(0, 4))
     def truncate_end(self, count: int) -> None:
-        """The last records are gone. The epoch goes on that of the last record that is left."""
+        """Remove the last records. The epoch becomes that of the last remaining record."""
         end = max(self.start, len(self.log) - count)
         before = list(self.epochs.entries)
         changed = self.epochs.truncate_end(end)
@@ -59,7 +59,7 @@ class EpochsMachine(RuleBasedStateMachine):
 
     @rule(count=st.integers(0, 4))
     def truncate_start(self, count: int) -> None:
-        """The first records are gone."""
+        """Remove the first records."""
         self.start = min(self.start + count, len(self.log))
         before = list(self.epochs.entries)
         changed = self.epochs.truncate_start(self.start)
@@ -67,7 +67,7 @@ class EpochsMachine(RuleBasedStateMachine):
 
     @rule()
     def reopen(self) -> None:
-        """The epochs are stored and read."""
+        """Store the epochs and read them back."""
         data = self.epochs.checkpoint().encode()
         again = from_checkpoint(LeaderEpochCheckpoint.decode(data))
         assert again.entries == self.epochs.entries
@@ -75,7 +75,7 @@ class EpochsMachine(RuleBasedStateMachine):
 
     @invariant()
     def every_epoch_ends_where_a_larger_one_begins(self) -> None:
-        """Asked for every epoch, known or not."""
+        """The end of every epoch is right, also of unknown ones."""
         known = self.known()
         assert self.epochs.latest == self.current
         assert [each.epoch for each in self.epochs.entries] == known
@@ -110,7 +110,7 @@ def test_an_epoch_ends_where_the_next_one_begins() -> None:
 
 @pytest.mark.parametrize(("epoch", "start"), [(8, 19), (7, 19), (-1, 30), (8, -1)])
 def test_starts_do_not_go_back(epoch: int, start: int) -> None:
-    """SP-03. Nothing changes then."""
+    """SP-03. An epoch with an earlier start is refused, and nothing changes."""
     found = filled()
     with pytest.raises(ValueError, match=f"leader epoch {epoch} from offset {start}"):
         found.assign(epoch, start)
@@ -118,7 +118,7 @@ def test_starts_do_not_go_back(epoch: int, start: int) -> None:
 
 
 def test_epochs_do_not_go_back() -> None:
-    """SP-03. A leader that is out of date does not write."""
+    """SP-03. An outdated leader does not write."""
     found = filled()
     with pytest.raises(OldEpochError, match="leader epoch 6 comes after epoch 7"):
         found.assign(6, 25)
@@ -134,7 +134,7 @@ def test_a_wrong_checkpoint_is_refused(wrong: list[tuple[int, int]]) -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=4))
 def test_what_is_accepted_can_be_assigned(entries: list[tuple[int, int]]) -> None:
-    """A checkpoint is read if, and only if, a log can come to have it."""
+    """A checkpoint is accepted exactly if a log can reach it."""
     checkpoint = LeaderEpochCheckpoint(tuple(EpochEntry(*each) for each in entries))
     made = Epochs()
     try:
@@ -150,14 +150,14 @@ def test_what_is_accepted_can_be_assigned(entries: list[tuple[int, int]]) -> Non
 
 
 def keep_equal(self: Epochs, end: int) -> bool:
-    """A truncation that keeps an epoch that began at the new end."""
+    """A faulty truncation that keeps an epoch that began at the new end."""
     self.entries = [each for each in self.entries if each.start <= end]
     return False
 
 
 @pytest.mark.parametrize("wrong", [lambda self, end: False, keep_equal], ids=["all", "equal"])
 def test_known_wrong_variants_are_caught(wrong: Callable[[Epochs, int], bool], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next leader's records would count as those of an epoch that is gone."""
+    """With it the next leader's records would count as those of a truncated epoch."""
 
     def play() -> None:
         machine = EpochsMachine()

@@ -25,9 +25,9 @@ class Moves:
         self.world = World(v6=v6, elects=elects, threads=4)
         self.brokers = dict(zip((1, 2, 3), self.world.serving(1, 2, 3), strict=True))
         self.sent: list[tuple[int, wire.Body]] = []
-        """The requests of the brokers, each with its node."""
+        """The brokers' requests, each with its node."""
         self.held: tuple[type, ...] = ()
-        """The kinds of requests that do not arrive for now."""
+        """The kinds of requests that are not delivered at present."""
         self.world.holds = self._holds
         self.control(wire.CreateTopic(TOPIC, ((1,),) * partitions, elastic=True))
         for partition in range(partitions):
@@ -41,11 +41,11 @@ class Moves:
         return isinstance(body, self.held)
 
     def asked(self, node: int, kind: type) -> int:
-        """How many requests of a kind a broker has sent."""
+        """The number of requests of a kind that a broker has sent."""
         return sum(sender == node and isinstance(body, kind) for sender, body in self.sent)
 
     def hosted(self, node: int, partition: int = 0) -> HostedPartition:
-        """A partition as a broker has it."""
+        """A partition as one broker knows it."""
         return self.brokers[node].broker._host.hosted[TOPIC, partition]
 
     def control(self, body: wire.Body) -> None:
@@ -65,12 +65,12 @@ class Moves:
         self.world.run(leads, ms)
 
     def send(self, process: Process, *values: str, partition: int = 0, **numbers: int) -> E | int:
-        """Send a batch to a broker; its offset, or why it was refused."""
+        """Send a batch to a broker. Returns its offset, or the reason of the refusal."""
         done = process.ask(Produce(TOPIC, partition, tuple(value.encode() for value in values), **numbers))
         return done.error if done.error is not E.NONE else int(str(done.values["offset"]))
 
     def read(self, process: Process, partition: int = 0) -> list[tuple[int, str]] | None:
-        """What a broker reads of a partition; None if it does not lead it."""
+        """The records that a broker reads of a partition; None if it does not lead it."""
         if not process.alive:
             return None
         done = process.ask(Consume(TOPIC, partition, 0))
@@ -91,7 +91,7 @@ GENERATIONS = [(True, True), (True, False), (False, False)]
 
 @pytest.mark.parametrize(("elects", "v6"), GENERATIONS)
 def test_a_partition_moves(elects: bool, v6: bool) -> None:
-    """What was confirmed is there, at its offsets; the broker before refuses, and has no stream open."""
+    """Confirmed records keep their offsets. The old broker refuses, and has no stream open."""
     moves = Moves(elects=elects, v6=v6)
     first, second = moves.brokers[1], moves.brokers[2]
     assert [moves.send(first, "a", "b"), moves.send(first, "c")] == [0, 2]
@@ -108,7 +108,7 @@ def test_a_partition_moves(elects: bool, v6: bool) -> None:
 
 @pytest.mark.parametrize(("elects", "v6"), GENERATIONS)
 def test_there_and_back(elects: bool, v6: bool) -> None:
-    """A→B→C→A, one after the other."""
+    """The partition moves A→B→C→A, one move after the other."""
     moves = Moves(elects=elects, v6=v6)
     expected = []
     for number, node in enumerate((2, 3, 1)):
@@ -120,7 +120,7 @@ def test_there_and_back(elects: bool, v6: bool) -> None:
 
 
 def test_a_move_and_its_cancel() -> None:
-    """The target has not begun. The origin opens again what it has closed, and goes on."""
+    """A move is cancelled before the target begins. The origin opens again what it has closed, and goes on."""
     moves = Moves()
     assert moves.send(moves.brokers[1], "a") == 0
     moves.move(2)
@@ -145,7 +145,7 @@ def test_a_move_to_a_third_broker() -> None:
 
 
 def test_copies_are_known_after_a_move() -> None:
-    """An idempotent producer that got no answer sends the batch to the new leader."""
+    """An idempotent producer without an answer repeats the batch at the new leader, which recognises the copy."""
     moves = Moves()
     assert moves.send(moves.brokers[1], "a", producer=5, producer_epoch=0, sequence=0) == 0
     moves.move(2)
@@ -156,7 +156,7 @@ def test_copies_are_known_after_a_move() -> None:
 
 
 def test_the_owner_crashes() -> None:
-    """Another broker recovers its WAL, and a third one, or the same, serves what was confirmed."""
+    """Another broker recovers the WAL, and it or a third one serves the confirmed records."""
     moves = Moves()
     for number in range(5):
         assert moves.send(moves.brokers[1], str(number)) == number
@@ -169,7 +169,7 @@ def test_the_owner_crashes() -> None:
 
 
 def test_a_process_that_ends_in_order_leaves_its_partitions() -> None:
-    """PT-06. The controller gives them to another broker, which finds what a clean close has left."""
+    """PT-06. The controller gives the partitions to another broker, which finds the result of a clean close."""
     moves = Moves()
     moves.send(moves.brokers[1], "a")
     moves.brokers[1].take(Stop())
@@ -186,7 +186,7 @@ def test_a_process_that_ends_in_order_leaves_its_partitions() -> None:
 
 
 def test_a_new_process_recovers_first() -> None:
-    """It opens nothing before its WAL is empty and it is active."""
+    """A new process opens nothing before its WAL is empty and the broker is active."""
     moves = Moves()
     moves.send(moves.brokers[1], "a")
     moves.brokers[1].crash()
@@ -203,8 +203,10 @@ def test_a_new_process_recovers_first() -> None:
 
 @pytest.mark.parametrize(("elects", "v6"), GENERATIONS)
 def test_a_late_copy_of_a_close_closes_nothing(elects: bool, v6: bool) -> None:
-    """CA-47. A recovery closes the streams, and the same process opens them under a new leader epoch. Otherwise a copy
-    of the close that comes late ends the lease of a live writer, whose records the next owner does not find (AM-20).
+    """CA-47. After a recovery has closed the streams, the same process opens them under a new leader epoch.
+
+    Otherwise a late copy of the close would end the lease of a live writer, whose records the next owner does not find
+    (AM-20).
     """
     moves = Moves(elects=elects, v6=v6)
     assert moves.send(moves.brokers[1], "a") == 0
@@ -224,7 +226,7 @@ def test_a_late_copy_of_a_close_closes_nothing(elects: bool, v6: bool) -> None:
 
 @pytest.mark.parametrize("elects", [True, False])
 def test_nobody_waits_for_the_timer(elects: bool) -> None:
-    """G1: the target asks to lead when it can serve. G0: the source asks when it has closed, and not before."""
+    """In G1 the target asks to lead when it can serve. In G0 the source asks when it has closed."""
     moves = Moves(elects=elects, v6=False)
     moves.send(moves.brokers[1], "a")
     moves.sent.clear()
@@ -244,7 +246,7 @@ def test_nobody_waits_for_the_timer(elects: bool) -> None:
 
 
 def test_the_target_waits_for_the_meta_stream() -> None:
-    """RA-22. It does not ask the controller again and again."""
+    """RA-22. The target waits for the meta stream without repeated requests to the controller."""
     moves = Moves()
     moves.send(moves.brokers[1], "a")
     moves.sent.clear()
@@ -259,7 +261,7 @@ def test_the_target_waits_for_the_meta_stream() -> None:
 
 @pytest.mark.parametrize("removed", ["PT-04", "RA-22.epoch"])
 def test_a_target_that_was_passed_over_gives_up(removed: str) -> None:
-    """Either rule is enough, the second one only when the new target has opened the meta stream."""
+    """Either rule is enough; the second one only once the new target has opened the meta stream."""
     moves = Moves()
     moves.send(moves.brokers[1], "a")
     moves.held = (wire.CloseStreams,)
@@ -281,7 +283,7 @@ def test_a_target_that_was_passed_over_gives_up(removed: str) -> None:
 
 
 def test_a_broker_that_is_not_elected_refuses() -> None:
-    """It has the partition open, and nobody leads."""
+    """A broker without an election refuses requests, though it has the partition open: nobody leads."""
     moves = Moves()
     moves.held = (wire.ElectLeader,)
     moves.move(2)
@@ -291,7 +293,7 @@ def test_a_broker_that_is_not_elected_refuses() -> None:
 
 
 def test_a_process_that_was_replaced_halts() -> None:
-    """When it opens a partition, the controller says that it listens to another process."""
+    """A replaced process halts when the controller refuses its open: another process is registered."""
     moves = Moves()
     old, moves.brokers[1] = moves.brokers[1], moves.world.begin(1)
     moves.world.run(lambda: moves.world.image.nodes[1].epoch == moves.brokers[1].identity.epoch)
@@ -301,7 +303,7 @@ def test_a_process_that_was_replaced_halts() -> None:
 
 
 def test_a_read_has_whole_batches() -> None:
-    """Also where it begins in one, or ends in one."""
+    """A read returns whole batches, also if it begins or ends inside one."""
     moves = Moves()
     moves.send(moves.brokers[1], "a", "b", "c")
     moves.send(moves.brokers[1], "d", "e")
@@ -317,7 +319,7 @@ def test_a_read_has_whole_batches() -> None:
 
 
 def test_who_leads() -> None:
-    """Any broker says it, when asked and when it refuses."""
+    """Any broker names the leader, when asked and in a refusal."""
     moves = Moves(partitions=2)
     found = moves.brokers[3].ask(FindLeaders(TOPIC))
     assert found.values == {"leaders": {0: (1, 0), 1: (1, 0)}}
@@ -327,7 +329,7 @@ def test_who_leads() -> None:
 
 
 def test_a_batch_out_of_order_is_refused() -> None:
-    """A producer that leaves a gap is told so, and the broker goes on."""
+    """A producer that leaves a gap is refused, and the broker goes on."""
     moves = Moves()
     assert moves.send(moves.brokers[1], "a", producer=5, producer_epoch=1, sequence=0) == 0
     refused = moves.send(moves.brokers[1], "c", producer=5, producer_epoch=1, sequence=2)
@@ -337,7 +339,7 @@ def test_a_batch_out_of_order_is_refused() -> None:
 
 
 def test_a_shutdown_gives_up_at_last() -> None:
-    """PT-06. A partition whose streams nobody closes for 30 s does not hold the process for ever."""
+    """PT-06. After 30 s a shutdown no longer waits for a partition whose streams do not close."""
     moves = Moves()
     moves.send(moves.brokers[1], "a")
     moves.held = (wire.CloseStreams,)
@@ -357,7 +359,7 @@ def test_a_shutdown_gives_up_at_last() -> None:
 
 
 def test_the_first_meta_stream_counts() -> None:
-    """A request that comes twice, or from two brokers, does not make two meta streams."""
+    """If a request arrives twice, or from two brokers, one meta stream is made."""
     moves = Moves()
     known = moves.world.image.kv[meta_key(TOPIC, 0)]
     moves.control(wire.PutIfAbsent(meta_key(TOPIC, 0), b"other"))
@@ -365,7 +367,7 @@ def test_the_first_meta_stream_counts() -> None:
 
 
 def swapped(*, elects: bool) -> Moves:
-    """Six partitions go from broker 1 to broker 2, and six the other way, at once: more than there are threads."""
+    """Six partitions move from broker 1 to 2 and six back, all at once: more than there are threads."""
     moves = Moves(elects=elects, v6=False, partitions=12)
     for partition in range(6):
         moves.move(2, partition)
@@ -389,6 +391,6 @@ def test_two_brokers_swap_their_partitions(elects: bool) -> None:
 
 
 def test_opens_and_closes_that_share_threads_wait_for_each_other() -> None:
-    """Without RA-12, opens hold all threads of both brokers, and no close is begun."""
+    """Without RA-12 opens hold all threads of both brokers, and no close begins."""
     with without("RA-12"), pytest.raises(AssertionError, match="nothing has come of it"):
         swapped(elects=True)

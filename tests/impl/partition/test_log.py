@@ -1,4 +1,4 @@
-"""The log of a partition over leaders that close it in order, or crash anywhere."""
+"""The log of a partition under successive leaders, which close it in order or crash anywhere."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def read(world: World, log: PartitionLog) -> list[tuple[int, str]]:
 
 
 def values(world: World) -> MetaStream:
-    """What the meta stream holds."""
+    """The values in the meta stream."""
     found = MetaStream(OpenStream(world, 0))
     world.run(found.load())
     return found
@@ -60,7 +60,7 @@ def test_a_new_partition() -> None:
 
 
 def test_batches_get_offsets_in_their_order() -> None:
-    """Also if they are sent side by side before the data stream exists."""
+    """Batches get offsets in their order, also if sent concurrently before the data stream exists."""
     world = World()
     log = world.lead(0)
     gates = [world.start(log.append(batch(*values))) for values in ("ab", "c", "de")]
@@ -71,7 +71,7 @@ def test_batches_get_offsets_in_their_order() -> None:
 
 
 def test_nothing_is_confirmed_before_the_log_names_the_stream() -> None:
-    """A crash in between would lose the records: nobody would know their stream."""
+    """A crash before the log names its stream would lose confirmed records: nobody would know their stream."""
     world = World()
     log = world.lead(0)
     world.start(log.append(batch("a")))
@@ -84,7 +84,7 @@ def test_nothing_is_confirmed_before_the_log_names_the_stream() -> None:
 
 
 def test_only_what_is_durable_can_be_read() -> None:
-    """The high watermark is the base of the first append that is under way."""
+    """The high watermark is the base of the first append under way."""
     world = World()
     log = world.lead(0)
     assert world.run(log.append(batch("a"))) == 0
@@ -99,7 +99,7 @@ def test_only_what_is_durable_can_be_read() -> None:
 
 @pytest.mark.parametrize("clean", [True, False])
 def test_the_next_leader_has_the_same_log(clean: bool) -> None:
-    """After a close it reads no batch, after a crash all of them."""
+    """After a close the next leader reads no batch, and after a crash all of them. Both logs are equal."""
     world = World()
     log = world.lead(0)
     for value in "abc":
@@ -118,7 +118,7 @@ def test_the_next_leader_has_the_same_log(clean: bool) -> None:
 
 
 def _counting(world: World, fetched: list[int]) -> World:
-    """A world that notes from which data streams something is fetched."""
+    """A world that records the data streams from which something is fetched."""
     opened = world.open
 
     async def noting(stream: int) -> OpenStream:
@@ -138,7 +138,7 @@ def _counting(world: World, fetched: list[int]) -> World:
 
 
 def test_the_flag_is_false_before_an_append_is_confirmed() -> None:
-    """SP-09: true while nobody appends, and false from before the first append of the next leader on."""
+    """SP-09: the flag is true while nobody appends, and false before the next leader's first append is confirmed."""
     world = World()
     log = world.lead(0)
     world.run(log.append(batch("a")))
@@ -157,7 +157,7 @@ def _flag(world: World) -> bool:
 
 
 def test_a_log_that_was_closed_takes_nothing() -> None:
-    """SP-08: an append that entered before the close is confirmed, a later one is refused."""
+    """SP-08: an append that began before the close is confirmed, and a later one is refused."""
     world = World()
     log = world.lead(0)
     world.run(log.append(batch("a")))
@@ -176,7 +176,7 @@ def test_a_log_that_was_closed_takes_nothing() -> None:
 
 
 def test_a_close_waits_for_appends() -> None:
-    """The flag says that all data precede it, whatever the order in which streams become durable."""
+    """The flag is written after all data, in whatever order the streams become durable."""
     world = World()
     log = world.lead(0)
     world.run(log.append(batch("a", timestamp=-1)))
@@ -194,7 +194,7 @@ def test_a_close_waits_for_appends() -> None:
 
 
 def test_a_close_waits_for_a_stream_that_is_made() -> None:
-    """Otherwise it would stay open. The append that needed it is refused."""
+    """A close waits for a stream being made, which would stay open. The append that needed it is refused."""
     world = World()
     log = world.lead(0)
     world.opens = Gate(world.tasks)
@@ -214,7 +214,7 @@ def test_a_close_waits_for_a_stream_that_is_made() -> None:
 
 
 def test_a_log_that_is_closed_makes_no_stream() -> None:
-    """SP-08: an append that comes during a close is refused at once. A stream made for it would be left open."""
+    """SP-08: an append during a close is refused at once. A stream made for it would stay open."""
     world = World()
     log = world.lead(0)
     closing = world.start(log.close())
@@ -228,7 +228,7 @@ def test_a_log_that_is_closed_makes_no_stream() -> None:
 
 
 def test_the_flag_is_false_before_the_log_serves() -> None:
-    """Also if nothing else is to be written, as the leader epoch is the old one."""
+    """The flag is false before the log serves, also if the leader epoch is the old one and needs no write."""
     world = World()
     log = world.lead(0)
     world.run(log.append(batch("a")))
@@ -241,7 +241,7 @@ def test_the_flag_is_false_before_the_log_serves() -> None:
 
 
 def test_segments_are_kept_by_a_close() -> None:
-    """With their time indexes, whose entries stand in a stream of their own."""
+    """A close keeps segments and their time indexes, whose entries are in a stream of their own."""
     world = World()
     log = world.lead(0, roll_bytes=100)
     for number in range(4):
@@ -257,7 +257,7 @@ def test_segments_are_kept_by_a_close() -> None:
 
 
 def test_segments_are_kept_by_a_crash() -> None:
-    """A roll is stored when it happens. The newest timestamp of a segment may be older than those before it."""
+    """A crash keeps segments: a roll is stored at once. A segment's newest time may be older than earlier ones."""
     world = World()
     log = world.lead(0, roll_bytes=100)
     for timestamp in (9, 1, 5):
@@ -271,7 +271,7 @@ def test_segments_are_kept_by_a_crash() -> None:
 
 
 def test_an_interrupted_close_does_not_hide_damage() -> None:
-    """Row 5. The snapshot of the producers is newer than the recovery point, from which the scan begins."""
+    """Row 5. The producer snapshot is newer than the recovery point at which the scan begins."""
     world = World()
     log = world.lead(0)
     for value in "ab":
@@ -286,7 +286,7 @@ def test_an_interrupted_close_does_not_hide_damage() -> None:
 
 
 def test_an_epoch_of_what_is_gone_is_gone() -> None:
-    """The log is cut before the start of the last leader's epoch."""
+    """If the log is cut before the start of the last leader's epoch, the epoch is removed."""
     world = World()
     for leader in range(2):
         log = world.lead(leader)
@@ -299,7 +299,7 @@ def test_an_epoch_of_what_is_gone_is_gone() -> None:
 
 
 def test_a_copy_gets_the_offset_of_the_first() -> None:
-    """Also by the next leader, and no earlier than the first one is durable."""
+    """A copy of a batch gets the first one's offset, also from the next leader, once the first one is durable."""
     world = World()
     log = world.lead(0)
     world.run(log.append(batch("a", producer=9, sequence=0)))
@@ -317,7 +317,7 @@ def test_a_copy_gets_the_offset_of_the_first() -> None:
 
 
 def test_the_log_ends_at_a_corrupt_batch() -> None:
-    """Row 5. What comes behind it is gone for good, also after another crash, and new batches stand in its place."""
+    """Row 5. Records after the corrupt batch are gone, also after another crash, and new batches replace them."""
     world = World()
     log = world.lead(0)
     for value in "abc":
@@ -334,7 +334,7 @@ def test_the_log_ends_at_a_corrupt_batch() -> None:
 
 
 def test_a_stream_that_does_not_open() -> None:
-    """Row 3. The next try goes on with those that are open."""
+    """Row 3. If a stream does not open, the next attempt uses those already open."""
     world = World()
     log = world.lead(0)
     world.run(log.append(batch("a")))
@@ -351,7 +351,7 @@ def test_a_stream_that_does_not_open() -> None:
 
 
 def test_few_snapshots_are_kept() -> None:
-    """However often the log is closed: the newest, and the one from which a scan would begin."""
+    """After any number of closes two snapshots remain: the newest, and the one where a scan would begin."""
     world = World()
     for leader in range(6):
         log = world.lead(leader)
@@ -366,7 +366,7 @@ def test_few_snapshots_are_kept() -> None:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_leaders_come_and_go(seed: int) -> None:
-    """Whatever is confirmed stays where it is, over closes and crashes in which the last writes are lost."""
+    """Confirmed records keep their offsets over closes and over crashes that lose the last writes."""
     draw = random.Random(seed)
     world = World()
     confirmed: dict[int, str] = {}
@@ -374,7 +374,7 @@ def test_leaders_come_and_go(seed: int) -> None:
     for leader in range(8):
         log = world.lead(leader)
         assert read(world, log)[: len(confirmed)] == sorted(confirmed.items())
-        # What was durable and not answered is there for good as well.
+        # Writes that were durable but not answered stay for good, too.
         confirmed = dict(read(world, log))
         for producer in sequences:
             known = log.producers._producers.get(producer)

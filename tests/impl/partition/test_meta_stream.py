@@ -1,4 +1,4 @@
-"""The meta stream against a plain list of its records: what it says, and what a crash of a compaction leaves."""
+"""The meta stream against a plain list of its records: its values, and crashes of a compaction."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ STARTS = st.integers(0, 2**40)
 
 
 def stream_of(writes: list[tuple[str, bytes]], start: int) -> list[tuple[int, bytes]]:
-    """The offsets and bytes of records that are written one after the other."""
+    """The offsets and bytes of successive records."""
     return [(start + place, encode(*write)) for place, write in enumerate(writes)]
 
 
 def values(records: list[tuple[int, bytes]]) -> dict[str, bytes]:
-    """What a stream says, without offsets."""
+    """The values of a stream, without offsets."""
     return {key: latest.value for key, latest in replay(records).items()}
 
 
@@ -35,13 +35,13 @@ def test_a_record_has_its_bytes() -> None:
 
 @given(KEYS, st.binary(max_size=20))
 def test_what_is_written_is_read(key: str, value: bytes) -> None:
-    """Any key, also the empty one, and any value."""
+    """A record is read back with any key, also an empty one, and any value."""
     assert decode(encode(key, value)) == (key, value)
 
 
 @given(st.binary(max_size=12) | st.binary(max_size=6).map(lambda rest: b"\0\0\0\0" + rest))
 def test_other_bytes_are_refused(data: bytes) -> None:
-    """Whatever is not refused is the record of what it decodes to."""
+    """Bytes are either refused, or they are the encoding of the decoded record."""
     try:
         key, value = decode(data)
     except DamagedError:
@@ -61,7 +61,7 @@ def test_other_bytes_are_refused(data: bytes) -> None:
     ],
 )
 def test_a_damaged_record_is_refused(wrong: bytes, message: str) -> None:
-    """The message says what is wrong, and a replay does not skip the record."""
+    """The message has the reason, and a replay does not skip the record."""
     with pytest.raises(DamagedError, match=message):
         decode(wrong)
     with pytest.raises(DamagedError, match=message):
@@ -70,7 +70,7 @@ def test_a_damaged_record_is_refused(wrong: bytes, message: str) -> None:
 
 @given(WRITES, STARTS, st.randoms(use_true_random=False))
 def test_the_last_record_of_a_key_counts(writes: list[tuple[str, bytes]], start: int, draw: random.Random) -> None:
-    """By its offset, in whatever order the records are read."""
+    """The record with the highest offset counts for each key, in whatever order the records are read."""
     records = stream_of(writes, start)
     wanted: dict[str, LatestValue] = {}
     for place, (key, value) in enumerate(writes):
@@ -83,7 +83,7 @@ def test_the_last_record_of_a_key_counts(writes: list[tuple[str, bytes]], start:
 
 @given(WRITES, STARTS)
 def test_no_crash_of_a_compaction_loses_a_value(writes: list[tuple[str, bytes]], start: int) -> None:
-    """RA-18. The stream says the same after each append and after the trim. In the end it has one record a key."""
+    """RA-18. The values are the same after each append and after the trim. At the end each key has one record."""
     records = stream_of(writes, start)
     said = values(records)
     plan = compaction(replay(records), start)
@@ -103,7 +103,7 @@ def test_no_crash_of_a_compaction_loses_a_value(writes: list[tuple[str, bytes]],
 
 @given(WRITES, STARTS)
 def test_a_compaction_trims_all_that_it_can(writes: list[tuple[str, bytes]], start: int) -> None:
-    """One offset more would lose a value, and so would a trim before all appends are there."""
+    """A trim at the next offset would lose a value, and so would one before all appends are durable."""
     records = stream_of(writes, start)
     said = values(records)
     plan = compaction(replay(records), start)
@@ -115,7 +115,7 @@ def test_a_compaction_trims_all_that_it_can(writes: list[tuple[str, bytes]], sta
 
 
 def test_a_compaction_keeps_the_order_of_the_last_values() -> None:
-    """So the clean flag in PARTITION stays behind all else, as in rows 3, 5 and 6 of a close."""
+    """Last values keep their order, so PARTITION's clean flag stays behind all else: rows 3, 5 and 6 of a close."""
     writes = [("PARTITION", b"1"), ("LOG", b"2"), ("PRODUCER_SNAPSHOTS", b"3"), ("LOG", b"4"), ("PARTITION", b"5")]
     plan = compaction(replay(stream_of(writes, 7)), 7)
     assert plan is not None
@@ -125,6 +125,6 @@ def test_a_compaction_keeps_the_order_of_the_last_values() -> None:
 
 
 def test_an_empty_meta_stream_says_nothing() -> None:
-    """And there is nothing to compact, wherever it starts."""
+    """An empty meta stream has no values and needs no compaction, wherever it starts."""
     assert replay([]) == {}
     assert compaction({}, 5) is None

@@ -1,4 +1,4 @@
-"""The values of the meta stream: their exact bytes, and what is refused."""
+"""The values of the meta stream: their exact bytes, and the bytes that are refused."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_what_is_written_is_read(value: Any) -> None:
 
 @examples
 def test_bytes_that_are_missing_or_too_much_are_refused(value: Any, data: bytes) -> None:
-    """A cut between two snapshots is not seen: a shorter list has the same form."""
+    """Missing or extra bytes are refused. A cut between two snapshots is not detected: it is a valid shorter list."""
     whole = {1, 13} if isinstance(value, ProducerSnapshots) else set()
     for place in range(len(data)):
         if place not in whole:
@@ -98,7 +98,7 @@ def test_bytes_that_are_missing_or_too_much_are_refused(value: Any, data: bytes)
 
 @examples
 def test_a_changed_byte_is_refused_or_makes_another_value(value: Any, data: bytes) -> None:
-    """No other error comes out. What is accepted is a value that can be written and read."""
+    """No other error is raised. An accepted value can be written and read back."""
     for place in range(len(data)):
         for bit in range(8):
             changed = data[:place] + bytes([data[place] ^ 1 << bit]) + data[place + 1 :]
@@ -124,7 +124,7 @@ def test_a_changed_byte_is_refused_or_makes_another_value(value: Any, data: byte
     ],
 )
 def test_a_partition_value_has_four_keys(wrong: bytes) -> None:
-    """Each with an offset or a flag, and no other."""
+    """PARTITION has exactly four keys, each with an offset or a flag."""
     with pytest.raises(DamagedError, match="no PartitionMeta"):
         PartitionMeta.decode(wrong)
 
@@ -144,7 +144,7 @@ def test_a_partition_value_has_four_keys(wrong: bytes) -> None:
     ],
 )
 def test_an_unknown_key_or_a_wrong_number_is_refused(old: bytes, new: bytes) -> None:
-    """At each level of LOG."""
+    """Unknown keys and wrong numbers are refused at each level of LOG."""
     data = EXAMPLES[1][1]
     assert data.count(old) == 1
     with pytest.raises(DamagedError, match="no LogMeta"):

@@ -16,14 +16,14 @@ from impl.errors import E
 
 TRIES = st.lists(
     st.tuples(
-        st.integers(0, 1),  # producer
-        st.sampled_from([0, 0, 0, 0, 1, -1]),  # its epoch, from the one that it has
-        st.sampled_from([0, 0, 0, 0, 1, -1, -2, -4, -6, -9]),  # sequence number, from the next one
-        st.integers(1, 3),  # records
+        st.integers(0, 1),  # the producer
+        st.sampled_from([0, 0, 0, 0, 1, -1]),  # its epoch, relative to its present one
+        st.sampled_from([0, 0, 0, 0, 1, -1, -2, -4, -6, -9]),  # the sequence number, relative to the next one
+        st.integers(1, 3),  # the number of records
     ),
     max_size=30,
 )
-"""What clients try, one after the other."""
+"""Attempts of clients, one after the other."""
 
 Answer = E | int | None
 
@@ -42,7 +42,7 @@ def of(log: list[Batch], producer: int) -> list[Batch]:
 
 
 def expected(log: list[Batch], tried: Batch) -> Answer:
-    """The answer, by going through the whole log."""
+    """The answer, computed from the whole log."""
     own = of(log, tried.producer)
     epoch = own[-1].producer_epoch if own else -1
     if tried.producer_epoch < epoch:
@@ -64,7 +64,7 @@ def answer(producers: Producers, tried: Batch) -> Answer:
 
 
 def attempts(log: list[Batch], tries: list[tuple[int, int, int, int]]) -> list[Batch]:
-    """Batches that clients could send next, made from a list of tries and from what is in the log."""
+    """Batches that clients could send next, made from attempts and the present log."""
     found = []
     for producer, newer, shift, count in tries:
         own = of(log, producer)
@@ -75,7 +75,7 @@ def attempts(log: list[Batch], tries: list[tuple[int, int, int, int]]) -> list[B
 
 
 def play(tries: list[tuple[int, int, int, int]]) -> tuple[list[Batch], Producers]:
-    """The log that comes out of tries, and the state after it. Each answer is compared."""
+    """The log after these attempts, and the state. Compares each answer with the expected one."""
     log: list[Batch] = []
     producers = Producers()
     for one in tries:
@@ -89,7 +89,7 @@ def play(tries: list[tuple[int, int, int, int]]) -> tuple[list[Batch], Producers
 
 
 def replayed(log: list[Batch], start: int = 0) -> Producers:
-    """The state after a log."""
+    """The state after replaying a log."""
     producers = Producers(start)
     for each in log:
         producers.append(each)
@@ -98,7 +98,7 @@ def replayed(log: list[Batch], start: int = 0) -> Producers:
 
 @given(TRIES)
 def test_each_batch_is_appended_once_and_in_order(tries: list[tuple[int, int, int, int]]) -> None:
-    """Repetitions get the offset of the first copy; gaps, older numbers and older epochs are refused."""
+    """Repetitions get the first copy's offset. Gaps, older numbers and older epochs are refused."""
     log, producers = play(tries)
     assert replayed(log) == producers
     for number in (0, 1):
@@ -114,7 +114,7 @@ def test_each_batch_is_appended_once_and_in_order(tries: list[tuple[int, int, in
 def test_a_reload_restores_the_state(
     tries: list[tuple[int, int, int, int]], later: list[tuple[int, int, int, int]], draw: st.DataObject
 ) -> None:
-    """From any snapshots, after the log was truncated at both ends: as if nothing above its end had happened."""
+    """From any snapshot, after truncations at both ends, the state is that of the remaining log."""
     whole, _ = play(tries)
     ends = [0, *(each.end for each in whole)]
     snapshots = {}
@@ -138,7 +138,7 @@ def test_a_reload_restores_the_state(
 
 
 def test_a_batch_that_the_start_cuts_is_counted() -> None:
-    """The start of a log may lie inside a batch, which recovery reads first."""
+    """The start of a log may be inside a batch, which recovery reads first and counts."""
     found = reload({}, 4, 6)
     found.append(Batch(3, (b"", b""), producer=7, producer_epoch=0, sequence=2))
     assert found.end == 5
@@ -147,21 +147,21 @@ def test_a_batch_that_the_start_cuts_is_counted() -> None:
 
 @pytest.mark.parametrize("base", [3, 5])
 def test_the_log_has_no_gap(base: int) -> None:
-    """A batch that is left out or counted twice would make the state another one."""
+    """A batch that is left out or counted twice would change the state."""
     found = Producers(4)
     with pytest.raises(ValueError, match="does not follow a log that ends at 4"):
         found.append(Batch(base, (b"",)))
 
 
 def test_five_batches_are_remembered() -> None:
-    """A repetition of the sixth last one is refused, as an older number."""
+    """A repetition of the sixth last batch is refused as an older number."""
     log = [Batch(offset, (b"",), producer=1, producer_epoch=0, sequence=offset) for offset in range(6)]
     found = replayed(log)
     assert [answer(found, each) for each in log] == [E.OUT_OF_ORDER_SEQUENCE_NUMBER, 1, 2, 3, 4, 5]
 
 
 def test_sequence_numbers_begin_again() -> None:
-    """At 0, after the largest int32; also inside a batch."""
+    """After the largest int32 sequence numbers begin again at 0, also inside a batch."""
     found = replayed([Batch(0, (b"",) * 3, producer=1, producer_epoch=0, sequence=SEQUENCES - 2)])
     assert answer(found, Batch(3, (b"",), producer=1, producer_epoch=0, sequence=1)) is None
     found = replayed([Batch(0, (b"",) * 2, producer=1, producer_epoch=0, sequence=SEQUENCES - 2)])
@@ -169,7 +169,7 @@ def test_sequence_numbers_begin_again() -> None:
 
 
 def test_a_refusal_says_what_is_wrong() -> None:
-    """With the producer and both numbers."""
+    """A refusal has the producer and both numbers."""
     found = replayed([Batch(0, (b"",), producer=9, producer_epoch=2, sequence=0)])
     with pytest.raises(ProducerRefusedError, match=r"OUT_OF_ORDER_SEQUENCE_NUMBER: producer 9 .* number 3, and 1 is"):
         found.check(Batch(1, (b"",), producer=9, producer_epoch=2, sequence=3))
@@ -185,7 +185,7 @@ EXAMPLE = [
 
 
 def test_a_snapshot_has_its_bytes() -> None:
-    """Producers by id, so that equal states have equal bytes."""
+    """A snapshot has the producers sorted by id, so equal states have equal bytes."""
     rest = bytes.fromhex(
         "0000000000000004"
         "0000000000000003 00000000 01  00000000 00000001 0000000000000002"
@@ -196,7 +196,7 @@ def test_a_snapshot_has_its_bytes() -> None:
 
 @given(TRIES)
 def test_a_snapshot_is_read(tries: list[tuple[int, int, int, int]]) -> None:
-    """And its bytes follow from the state alone."""
+    """A snapshot is read back, and its bytes depend on the state alone."""
     log, producers = play(tries)
     data = producers.snapshot()
     assert decode(data, producers.end) == producers
@@ -204,7 +204,7 @@ def test_a_snapshot_is_read(tries: list[tuple[int, int, int, int]]) -> None:
 
 
 def test_every_changed_byte_of_a_snapshot_is_recognised() -> None:
-    """And every byte that is missing or too much."""
+    """A changed, missing or extra byte is detected."""
     data = replayed(EXAMPLE).snapshot()
     for place in range(len(data)):
         changed = data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
@@ -217,18 +217,18 @@ def test_every_changed_byte_of_a_snapshot_is_recognised() -> None:
 
 @pytest.mark.parametrize("rest", ["0000000000000004" + "00" * 13, "0000000000000004" + "00" * 12 + "01", "00" * 8])
 def test_wrong_fields_of_a_snapshot_are_damage(rest: str) -> None:
-    """A producer without a batch, a batch that is cut off, the snapshot of another offset: the checksum is right."""
+    """A producer without a batch, a cut-off batch and another offset's snapshot are damage despite the checksum."""
     data = bytes.fromhex(rest)
     with pytest.raises(DamagedError, match=r"cut off|that of offset 0"):
         decode(b"\1" + crc32(data).to_bytes(4, "big") + data, 4)
 
 
 RUN = [(0, 0, 0, 1)] * 6 + [(0, 0, -5, 1), (0, 1, 0, 1), (0, -1, 0, 1), (0, 0, 1, 1)]
-"""Six batches, a repetition of the fifth last one, a new epoch, the old one, a gap."""
+"""Six batches, a repetition of the fifth last one, a new epoch, the old one, and a gap."""
 
 
 def test_known_wrong_variants_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Four batches are remembered; no sequence number is checked; a reload takes any snapshot."""
+    """Three faults: four remembered batches, unchecked sequence numbers, and a reload from any snapshot."""
     play(RUN)
     with monkeypatch.context() as patch:
         patch.setattr(module, "REMEMBERED", 4)

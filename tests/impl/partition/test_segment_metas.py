@@ -1,4 +1,4 @@
-"""The stored list of segments: its form, what is rebuilt from it, and what is refused."""
+"""The stored list of segments: its form, the rebuilt segments, and the lists that are refused."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LAST = SegmentMeta(15, 3, 4, "", 10, Slice(7, -1), Slice(2, -1), Slice(0, -1), 8
 
 
 def opened(*metas: SegmentMeta, start: int = 11, recover: int = 16) -> Segments:
-    """The log of a stored list."""
+    """The log opened from a stored list."""
     return load(metas, start, recover, ENDS)
 
 
@@ -36,20 +36,20 @@ def test_a_list_is_stored_and_rebuilt() -> None:
 
 
 def test_the_recovery_point_lies_in_the_log() -> None:
-    """Step 6, row 5: at most at its end; what is deleted needs no scan."""
+    """Step 6, row 5: the recovery point is at most the log's end, and not in deleted data."""
     assert opened(FIRST, CUT, LAST, recover=99).recovery == 17
     assert opened(FIRST, CUT, LAST, recover=0).recovery == 11
 
 
 def test_a_partition_begins_with_an_empty_segment() -> None:
-    """At its start offset, wherever the data stream stands."""
+    """A new partition has one empty segment at its start offset, wherever the data stream is."""
     found = load((), 7, 0, ENDS)
     assert found.segments == [Segment(7, Slice(9, 9))]
     assert (found.start, found.end, found.recovery) == (7, 7, 7)
 
 
 def test_records_behind_a_closed_list_are_not_in_the_log() -> None:
-    """If the last segment is stored with its end, and the stream goes on, then that part was truncated."""
+    """If the last segment is stored with an end and the stream goes on, the rest was truncated."""
     found = opened(FIRST, CUT)
     assert found.segments[-1] == Segment(15, Slice(9, 9))
     assert found.end == 15
@@ -70,7 +70,7 @@ WRONG: list[tuple[int, dict[str, Any]]] = [
     (1, {"log": Slice(5, 3)}),
     (0, {"txn": Slice(-1, 0)}),
     (0, {"suffix": ".a"}),
-    (2, {"log": Slice(7, 10)}),  # more than there is in the stream
+    (2, {"log": Slice(7, 10)}),  # beyond the end of the stream
     (2, {"log": Slice(10, -1)}),
     (2, {"time": Slice(2, 5)}),
     (2, {"txn": Slice(0, 3)}),
@@ -79,7 +79,7 @@ WRONG: list[tuple[int, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("number", "fields"), WRONG)
 def test_a_list_that_makes_no_log_is_refused(number: int, fields: dict[str, Any]) -> None:
-    """Gaps and overlaps, of the partition or of a stream."""
+    """Gaps and overlaps are refused, of the partition and of a stream."""
     metas = [FIRST, CUT, LAST]
     metas[number] = msgspec.structs.replace(metas[number], **fields)
     with pytest.raises(DamagedError, match="segment"):
@@ -88,7 +88,7 @@ def test_a_list_that_makes_no_log_is_refused(number: int, fields: dict[str, Any]
 
 @pytest.mark.parametrize("name", ["time", "txn"])
 def test_only_the_last_segment_has_open_slices(name: str) -> None:
-    """Even if it has none itself."""
+    """Only the last segment may have open slices, even if it has none."""
     first = msgspec.structs.replace(FIRST, **{name: Slice(0, -1)})
     last = msgspec.structs.replace(LAST, **{name: NO_SLICE})
     with pytest.raises(DamagedError, match="offsets 0 to -1"):
@@ -97,6 +97,6 @@ def test_only_the_last_segment_has_open_slices(name: str) -> None:
 
 @pytest.mark.parametrize("start", [9, 18])
 def test_a_start_outside_the_log_is_refused(start: int) -> None:
-    """PARTITION and LOG are then of different times."""
+    """A start outside the log is refused: PARTITION and LOG are of different times."""
     with pytest.raises(DamagedError, match=rf"starts at {start}, and its segments are \[10, 17\)"):
         opened(FIRST, CUT, LAST, start=start)

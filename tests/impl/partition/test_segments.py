@@ -24,25 +24,25 @@ def fresh(roll: int = ROLL) -> Segments:
 
 
 class SegmentsMachine(RuleBasedStateMachine):
-    """A log grows, is truncated and deleted, and is opened again, also with a list that was stored earlier."""
+    """A log that grows, is truncated and deleted, and is reopened, also with an older stored list."""
 
     def __init__(self) -> None:
         super().__init__()
         self.segments = fresh()
         self.places: list[int] = []
-        """The place in the data stream of each record of the log, also of deleted ones."""
+        """The place in the data stream of each record of the log, deleted ones included."""
         self.stream = 0
         """The end of the data stream."""
         self.start = self.recovery = 0
         self.stored = self.metas()
 
     def metas(self) -> tuple[SegmentMeta, ...]:
-        """What LOG says, by way of its bytes."""
+        """The list in LOG, encoded and decoded."""
         return LogMeta.decode(LogMeta({}, store(self.segments)).encode()).segments
 
     @rule(count=st.integers(1, 4), size=st.integers(1, 8))
     def append(self, count: int, size: int) -> None:
-        """A batch comes. It begins a segment if the active one would have more than 10 bytes with it."""
+        """Append a batch. It begins a segment if the active one would exceed 10 bytes."""
         before, number = self.segments.active, len(self.segments.segments)
         rolled = self.segments.append(self.stream, count, size, 0, 0)
         assert rolled == (before.log.end > before.log.start and before.size + size > ROLL)
@@ -62,7 +62,7 @@ class SegmentsMachine(RuleBasedStateMachine):
 
     @rule(more=st.integers(-2, 9))
     def delete(self, more: int) -> None:
-        """Old records go. Only whole segments leave the list, which is stored before the streams are trimmed."""
+        """Delete old records. Only whole segments leave the list, which is stored before the streams are trimmed."""
         start = min(self.start + more, len(self.places))
         self.start = max(start, self.start)
         self.recovery = max(self.recovery, self.start)
@@ -74,14 +74,14 @@ class SegmentsMachine(RuleBasedStateMachine):
 
     @rule(back=st.integers(0, 5))
     def flush(self, back: int) -> None:
-        """Records below an offset are flushed."""
+        """Flush the records below an offset."""
         offset = max(0, len(self.places) - back)
         self.segments.flush(offset)
         self.recovery = max(self.recovery, offset)
 
     @rule(is_clean=st.booleans())
     def reopen(self, is_clean: bool) -> None:
-        """After a clean close the list is the same. After a crash it may lack segments, and holds the same records."""
+        """Reopen. After a clean close the list is the same; after a crash it may lack segments, not records."""
         if is_clean:
             self.stored = self.metas()
         opened = load(self.stored, self.start, self.recovery, StreamEnds(self.stream), ROLL)
@@ -92,7 +92,7 @@ class SegmentsMachine(RuleBasedStateMachine):
 
     @invariant()
     def every_record_is_found(self) -> None:
-        """At its place, in the segment that has its offset, and in the spans that are read."""
+        """Each record is at its place, in the segment with its offset, and in the spans that are read."""
         segments = self.segments
         assert (segments.start, segments.recovery, segments.end) == (self.start, self.recovery, len(self.places))
         bases = [each.base for each in segments.segments]
@@ -113,7 +113,7 @@ class SegmentsMachine(RuleBasedStateMachine):
 
     @invariant()
     def nothing_that_is_trimmed_is_missed(self) -> None:
-        """The trim of the data stream is the place of the first record of the first segment."""
+        """The data stream is trimmed to the first record of the first segment."""
         (first, *_), trims = self.segments.segments, self.segments.trims()
         assert trims == {LOG: self.places[first.base] if first.base < len(self.places) else self.stream}
 
@@ -124,7 +124,7 @@ TestSegments = SegmentsMachine.TestCase
 
 @given(st.lists(st.tuples(st.integers(1, 3), st.integers(1, 14)), max_size=15))
 def test_segments_are_as_large_as_they_may_be(batches: list[tuple[int, int]]) -> None:
-    """Each takes batches until the next one would be too much; a batch that is too large has a segment of its own."""
+    """A segment takes batches up to its limit of size. A larger batch has a segment of its own."""
     segments, position = fresh(), 0
     wanted: list[list[tuple[int, int]]] = [[]]
     for count, size in batches:
@@ -140,7 +140,7 @@ def test_segments_are_as_large_as_they_may_be(batches: list[tuple[int, int]]) ->
 
 @given(st.lists(st.sampled_from([LOG, TIME, TXN]), max_size=20), st.integers(0, 5))
 def test_index_entries_belong_to_the_active_segment(steps: list[str], start: int) -> None:
-    """Slices and trims, compared with the segment that each entry was written for. Here each batch has a segment."""
+    """Slices and trims agree with the segment of each entry. Here each batch has a segment."""
     segments, next_of = fresh(roll=1), {LOG: 0, TIME: 5, TXN: 9}
     written: list[tuple[str, int, int]] = []
     for step in steps:
@@ -166,7 +166,7 @@ def test_index_entries_belong_to_the_active_segment(steps: list[str], start: int
 
 
 def test_a_segment_goes_with_its_last_record() -> None:
-    """Not before; the active one stays, also without a record that is left."""
+    """A segment is deleted with its last record, except the active one."""
     segments = fresh(roll=1)
     for position in (0, 2, 4):
         segments.append(position, 2, 1, 0, 0)
@@ -180,7 +180,7 @@ def test_a_segment_goes_with_its_last_record() -> None:
 
 
 def test_a_truncated_log_goes_on_behind_the_corrupt_records() -> None:
-    """A pinned example: offsets 3 and 4 stood at 3 and 4 of the data stream, and stand at 6 and 7 after it."""
+    """Offsets 3 and 4 were at 3 and 4 of the data stream. After a truncation new ones are at 6 and 7."""
     segments = fresh(roll=1)
     for position, count in ((0, 2), (2, 3), (5, 1)):
         segments.append(position, count, 6, 100 + position, 7)
@@ -197,7 +197,7 @@ def test_a_truncated_log_goes_on_behind_the_corrupt_records() -> None:
 
 
 def test_a_truncation_forgets_the_last_time_entry_of_a_record_that_is_gone() -> None:
-    """An entry of a record that is left stays."""
+    """A truncation removes the last time entry if its record is removed, and keeps it otherwise."""
     for cut, left in ((2, NO_ENTRY), (3, TimeEntry(50, 2))):
         segments = fresh()
         segments.append(0, 4, 4, 0, 0)
@@ -223,7 +223,7 @@ def test_a_truncation_forgets_the_last_time_entry_of_a_record_that_is_gone() -> 
     ],
 )
 def test_what_does_not_fit_is_refused(wrong: Callable[[Segments], object], message: str) -> None:
-    """A gap in a stream, a batch without a record, offsets outside the log. Nothing changes."""
+    """A gap in a stream, a batch without records and offsets outside the log are refused, and nothing changes."""
     segments = fresh()
     segments.append(0, 3, 3, 0, 0)
     segments.index_time(0, NO_ENTRY)
@@ -249,14 +249,14 @@ def play() -> None:
 
 
 def truncate_the_stream(self: Segments, offset: int, log_end: int, now: int) -> bool:
-    """A truncation after which the log goes on where the last good record stands, as if the stream had no more."""
+    """A faulty truncation, after which the log goes on at the last good record's place in the stream."""
     del log_end, now
     self.segments[-1] = module._cut(self.active, offset)
     return True
 
 
 def delete_all_older(self: Segments, start: int) -> list[Segment]:
-    """A deletion that takes the segment of the new start, too."""
+    """A faulty deletion that removes the segment of the new start, too."""
     self.start = self.recovery = start
     gone, self.segments = self.segments[:-1], self.segments[-1:]
     return gone
@@ -276,7 +276,7 @@ def delete_all_older(self: Segments, start: int) -> list[Segment]:
 def test_known_wrong_variants_are_caught(
     target: object, name: str, wrong: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One run tells each of them from what is right."""
+    """One run shows the error of each variant."""
     play()
     monkeypatch.setattr(target, name, wrong)
     with pytest.raises((AssertionError, ValueError, DamagedError)):
@@ -284,7 +284,7 @@ def test_known_wrong_variants_are_caught(
 
 
 def test_a_truncation_has_to_be_stored() -> None:
-    """A crash with the list from before it brings back the truncated record, in the place of a new one."""
+    """With the list from before a truncation a crash would restore the truncated record instead of the new one."""
     segments = fresh()
     segments.append(0, 2, 2, 0, 0)
     old = store(segments)

@@ -1,4 +1,4 @@
-"""A broker that is correct and small: each append puts an object whose key is its offset, if there is none yet."""
+"""A small correct broker: each append puts an object with its offset as key, unless there is one."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ HEARTBEAT_MS, REPEAT_MS = 2_000, 3_000
 
 
 class FakeBroker:
-    """Two processes cannot put the same offset, so that no process has to be fenced."""
+    """A broker that needs no fencing, since two processes cannot put the same offset."""
 
     def __init__(self, identity: m.Identity, now: int) -> None:
         self._identity = identity
         self._tasks = Tasks(now)
         self._bucket = Bucket(self._tasks, m.StoreRequest)
         self._next: dict[int, int] = {}
-        """By open stream: the offset of the next append."""
+        """By open stream, the offset of the next append."""
         self._start: dict[int, int] = {}
         self._orders: dict[int, int] = {}
         self._last: dict[int, Gate[None]] = {}
         self._opening: dict[int, int] = {}
-        """By stream: the epoch of the open that is under way."""
+        """By stream, the epoch of the open under way."""
         self._image = Image()
         self._failovers: list[Context] = []
         self._epochs: dict[int, int] = {}
@@ -41,7 +41,7 @@ class FakeBroker:
         self._turns: dict[int, Gate[None]] = {}
         self._tasks.start(self._live())
         self.loses_every = 0
-        """A planted defect: each so many appends are acknowledged and not put."""
+        """A planted defect: each N-th append is acknowledged and not put."""
         self._appends = 0
 
     def handle(self, event: m.Input, now: int) -> Sequence[m.Output]:
@@ -79,7 +79,7 @@ class FakeBroker:
     # ------------------------------------------------------------------------------------------------------------
 
     async def _call(self, body: wire.Body, *, may_expire: bool = False) -> wire.Answer:
-        """Ask until the answer is certain."""
+        """Repeat a request until its answer is certain."""
         while True:
             gate: Gate[wire.Answer] = self._tasks.start(self._once(body))
             try:
@@ -110,7 +110,7 @@ class FakeBroker:
             await self._close_strays()
 
     async def _close_strays(self) -> None:
-        """Close streams that a repeated request has opened after their close."""
+        """Close streams that a repeated request has opened again after their close."""
         node, epoch = self._identity.node, self._identity.epoch
         for stream in tuple(self._image.opened_on.get(node, ())):
             current, last = self._image.current_range(stream), self._last.get(stream)
@@ -120,7 +120,7 @@ class FakeBroker:
                 await self._call(wire.CloseStreams(node, epoch, (CloseItem(stream, current.epoch),)))
 
     async def _recover(self, node: int, epoch: int, *, failover: bool = False) -> None:
-        """Close all streams of a process; nothing else is to be done, since all that was acknowledged is in objects."""
+        """Close all streams of a process. All acknowledged appends are already in objects."""
         answer = await self._call(wire.GetOpeningStreams(node, epoch, failover), may_expire=failover)
         for each in answer.values["streams"]:
             item = CloseItem(each["stream"], each["epoch"])
@@ -144,7 +144,7 @@ class FakeBroker:
         return m.Done(command.to, command.id, answer.error, answer.values)
 
     async def _in_turn(self, command: m.Command, serve: Callable[[m.Command, int], Awaitable[m.Done]]) -> m.Done:
-        """Open or close a stream after the commands that came before; a newer command ends the wait of an open."""
+        """Open or close a stream after the earlier commands. A newer command ends the wait of an open."""
         stream = command.body.stream
         number = self._orders[stream] = self._orders.get(stream, 0) + 1
         before, ended = self._last.get(stream), Gate[None](self._tasks)
@@ -228,7 +228,7 @@ class FakeBroker:
             return m.Done(command.to, command.id, E.NONE, {"offset": base})
 
     async def _load(self, stream: int, end: int) -> int:
-        """Read what is not known of a stream; returns its end."""
+        """Read the unknown part of a stream. Returns its end."""
         known = self._batches.setdefault(stream, {})
         for entry in await self._bucket.list(f"fake/{stream}/"):
             base = int(entry.key.rpartition("/")[2])

@@ -1,4 +1,4 @@
-"""Whole runs with the reference broker: nothing is lost, and what is stored is read from the bucket."""
+"""Whole runs with the reference broker: no record is lost, and the bucket has the acknowledged ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _run(seed: int, v6: bool) -> Run:
 
 
 def _acked(run: Run) -> dict[int, set[tuple[int, int]]]:
-    """By stream that exists: the offsets and values of acknowledged sends above all trims."""
+    """By existing stream, the offsets and values of acknowledged sends above all trims."""
     catalog = run.world.load.catalog
     written = {op.index: op.value for op in run.history.ops if op.kind == "invoke"}
     found: dict[int, set[tuple[int, int]]] = {key: set() for key in catalog.living()}
@@ -37,7 +37,7 @@ def _acked(run: Run) -> dict[int, set[tuple[int, int]]]:
 
 
 def _read(history: History) -> dict[int, set[tuple[int, int]]]:
-    """By stream: what its last final read has found."""
+    """By stream, the records of its last final read."""
     polls = [op for op in history.ops if op.kind == "ok" and op.f == "poll" and op.phase == FINAL]
     return {op.key: {(base, value) for base, _, value in op.value} for op in polls}
 
@@ -45,7 +45,7 @@ def _read(history: History) -> dict[int, set[tuple[int, int]]]:
 @pytest.mark.parametrize("v6", [False, True])
 @pytest.mark.parametrize("seed", range(6))
 def test_nothing_acknowledged_is_lost(seed: int, v6: bool) -> None:
-    """The run heals, final reads find every acknowledged batch, and so does a look into the bucket."""
+    """The run heals, and every acknowledged batch is in the final reads and in the bucket."""
     run = _run(seed, v6)
     assert run.missing == ""
     assert run.counts["handovers"] >= 3
@@ -66,13 +66,13 @@ def test_the_two_versions_are_different() -> None:
 
 
 def _seals(run: Run) -> int:
-    """How many batches of a run seal streams."""
+    """The number of batches of a run that seal streams."""
     batches = [event[3].batch for event in run.log.events if event[2] == "batch"]
     return sum(any(isinstance(each, NodeWALUncommittedOffsets) for each in batch.records) for batch in batches)
 
 
 def test_a_missing_object_is_named() -> None:
-    """An object that the metadata names and the bucket lacks is missing; one that nobody names is an orphan."""
+    """An object in the metadata but not in the bucket is missing. One in the bucket alone is an orphan."""
     run = _run(2, True)
     objects = dict(run.world.store.memory.objects)
     image = run.world.cluster.leader.image
@@ -88,7 +88,7 @@ def test_a_missing_object_is_named() -> None:
 
 
 def test_most_awaits_of_a_broker_are_crashed() -> None:
-    """Within few runs, crashes find tasks in the WAL, in uploads, in recoveries, in closes, and in calls."""
+    """Within few runs crashes hit tasks in the WAL, in uploads, in recoveries, in closes, and in calls."""
     crashed = {place for seed in range(6) for v6 in (False, True) for place in _run(seed, v6).crashed}
     functions = {function for _, _, function in crashed}
     assert {"Calls._answer", "Bucket._certain", "Storage.append", "Uploader.run"} <= functions
@@ -96,7 +96,7 @@ def test_most_awaits_of_a_broker_are_crashed() -> None:
 
 
 def test_the_awaits_of_the_broker_are_known() -> None:
-    """Wherever a crash finds a task of a broker, an await stands in the source."""
+    """Each place where a crash finds a waiting task is an await in the source."""
     crashed = {(file, line) for seed in range(6) for file, line, _ in _run(seed, True).crashed}
     known = {(file, line) for file, line, _ in awaits("broker")}
     assert {place for place in crashed if place[0].startswith("broker")} <= known
@@ -104,7 +104,7 @@ def test_the_awaits_of_the_broker_are_known() -> None:
 
 
 def test_a_removed_rule_shows_in_the_history() -> None:
-    """Without ST-14, two brokers own a stream at once: two values have one offset."""
+    """Without ST-14 two brokers own a stream at once, and two values have one offset."""
     with without("ST-14"):
         run = simulate_brokers(1, SHORT)
     written = {op.index: op.value for op in run.history.ops if op.kind == "invoke"}
@@ -116,7 +116,7 @@ def test_a_removed_rule_shows_in_the_history() -> None:
 
 
 def test_ranges_are_found_in_the_index_of_an_object() -> None:
-    """MD-03. Metadata that do not name them cost operations of the store, and nothing is lost."""
+    """MD-03. If the metadata lack the ranges, reads cost operations of the store, and nothing is lost."""
     named = simulate_brokers(4, replace(SHORT, faults="none"))
     unnamed = simulate_brokers(4, replace(SHORT, faults="image_unnamed"))
     assert unnamed.happened["image_unnamed"] > 0
@@ -127,7 +127,7 @@ def test_ranges_are_found_in_the_index_of_an_object() -> None:
 
 
 def test_a_stream_goes_away_and_back() -> None:
-    """RA-13. The broker has it open under an old epoch when it is told to open it: it closes it first."""
+    """RA-13. A broker that has a stream open under an old epoch closes it before it opens it again."""
     before, after = (ScriptOperation(0, at, "append", 0, value=at + 1) for at in (0, 3_000))
     script = (before, ScriptOperation(-1, 1_000, "move", 0, hop=0), after)
     run = simulate_brokers(1, replace(SHORT, faults="none", operations_of=script))
@@ -143,7 +143,7 @@ def test_a_stream_goes_away_and_back() -> None:
 
 
 def test_settings_reach_the_broker() -> None:
-    """The as-built switches of the settings change what the broker does, or the run says nothing about them."""
+    """The as-built switches change the broker's behaviour, which the run would otherwise not test."""
     run = simulate_brokers(3, replace(SHORT, faults="none"), replace(SMALL, upload_interval_ms=1_000))
     slow = simulate_brokers(3, replace(SHORT, faults="none"), replace(SMALL, upload_interval_ms=50_000))
     assert run.counts["store operations"] > slow.counts["store operations"]

@@ -1,4 +1,4 @@
-"""Runs in files: what is written is read back, and whatever is wrong with a file is said in one line."""
+"""Runs in files: the round trip, and errors of one line."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ VIOLATION = Violation("lost", 1, "value 7 is lost")
 
 
 def written(tmp_path: Path, case: Case | dict[str, Any] | bytes) -> Path:
-    """A file with a case, or with anything else."""
+    """A file with a case, or with any other content."""
     path = tmp_path / "case.json"
     data = case if isinstance(case, bytes) else text(case).encode() if isinstance(case, Case) else json.dumps(case)
     path.write_bytes(data if isinstance(data, bytes) else data.encode())
@@ -38,7 +38,7 @@ def written(tmp_path: Path, case: Case | dict[str, Any] | bytes) -> Path:
 
 
 def test_a_case_is_read_as_it_was_written(tmp_path: Path) -> None:
-    """A file has the question, and one operation or fault a line."""
+    """A file has the question, and one line for each operation and fault."""
     case = case_of(QUESTION, VIOLATION)
     path = written(tmp_path, case)
     assert read_case(path, "f") == case
@@ -51,23 +51,23 @@ def test_a_case_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 
 def test_a_mended_case_has_all_rules() -> None:
-    """Nothing else of the run changes."""
+    """A mended case has all rules, and is otherwise unchanged."""
     case = case_of(QUESTION, VIOLATION)
     assert case.question(mended=True) == msgspec.structs.replace(QUESTION, without=(), switches=())
 
 
 def changed(**fields: Any) -> Callable[[dict[str, Any]], None]:
-    """Gives fields of a file another value."""
+    """Give fields of a file other values."""
     return lambda file: file.update(fields)
 
 
 def in_script(**fields: Any) -> Callable[[dict[str, Any]], None]:
-    """Gives fields of the first operation another value."""
+    """Give fields of the first operation other values."""
     return lambda file: file["script"][0].update(fields)
 
 
 def in_faults(**fields: Any) -> Callable[[dict[str, Any]], None]:
-    """Gives fields of the first fault another value."""
+    """Give fields of the first fault other values."""
     return lambda file: file["faults"][0].update(fields)
 
 
@@ -96,7 +96,7 @@ def in_faults(**fields: Any) -> Callable[[dict[str, Any]], None]:
     ],
 )
 def test_what_is_wrong_is_said(tmp_path: Path, change: Callable[[dict[str, Any]], None], message: str) -> None:
-    """One line that a terminal can show, with the file, the place and the value."""
+    """An error is one printable line, with the file, the place and the value."""
     file = json.loads(text(case_of(QUESTION, VIOLATION)))
     change(file)
     with pytest.raises(CaseError, match=message) as error:
@@ -107,19 +107,19 @@ def test_what_is_wrong_is_said(tmp_path: Path, change: Callable[[dict[str, Any]]
 
 @pytest.mark.parametrize("data", [b"", b"{", b"\xff", b'{"a": 1}\n{}', b"[]", b"null"])
 def test_what_is_no_case_at_all(tmp_path: Path, data: bytes) -> None:
-    """Bytes that are no JSON, or no object."""
+    """Bytes that are not JSON, or not an object, are refused."""
     with pytest.raises(CaseError, match=r"^f: .*; give a file that `holdfast simulate` has kept$"):
         read_case(written(tmp_path, data), "f")
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    """The system's word for it."""
+    """A missing file is reported with the system's message."""
     with pytest.raises(CaseError, match=r"^x: cannot be read: No such file or directory$"):
         read_case(tmp_path / "x", "x")
 
 
 def test_a_number_out_of_bounds_is_no_crash(tmp_path: Path) -> None:
-    """JSON has numbers without bounds."""
+    """Numbers of any size, which JSON allows, cause no crash."""
     file = text(case_of(QUESTION, VIOLATION)).replace('"seed": 5', f'"seed": {"9" * 5_000}')
     with pytest.raises(CaseError, match=r"^f: "):
         read_case(written(tmp_path, file.encode()), "f")

@@ -1,4 +1,4 @@
-"""Runs that are judged, made small, and summed up."""
+"""Judging runs, shrinking them, and adding them up."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ def _checked(question: Question) -> CheckResult:
 
 @pytest.mark.parametrize("version", ["legacy", "V6"])
 def test_a_healthy_cluster_violates_nothing(version: str) -> None:
-    """The oracles have looked at something, too."""
+    """A run with all rules violates nothing, and the oracles have judged something."""
     checked = _checked(replace(WHOLE, version=version))
     assert (checked.violations, checked.error) == ((), None)
     assert min(checked.looked.values()) > 3
 
 
 def test_a_missing_rule_is_found_and_named() -> None:
-    """Without ST-14 two brokers serve a stream at once, and the log says where the rule was missing."""
+    """Without ST-14 two brokers serve a stream at once, and the log says where the rule would have refused."""
     checked = _checked(BROKEN)
     assert checked.violations
     assert ("missing", {"rule": "ST-14"}) in [(kind, subject) for _, _, kind, subject in checked.run.log.events]
 
 
 def test_an_error_of_a_node_is_a_violation(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of no rule; the run up to there can be made again."""
+    """An error of a node is a violation of no rule, and the run up to it can be repeated."""
 
     def places(_: Broker) -> None:
         raise KeyError("places")
@@ -63,7 +63,7 @@ def test_an_error_of_a_node_is_a_violation(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_check_can_be_stopped() -> None:
-    """As the run can."""
+    """A check can be stopped like a run."""
     with pytest.raises(StoppedError):
         check(WHOLE, lambda: False)
 
@@ -72,7 +72,7 @@ def test_a_check_can_be_stopped() -> None:
 
 
 def test_a_run_is_made_small() -> None:
-    """From sixty operations and all faults to few, and nothing more can be left out."""
+    """Sixty operations and all faults shrink to few, and none of these can be left out."""
     checked = _checked(BROKEN)
     oracle = checked.violations[0].oracle
     found = shrink(recorded(BROKEN, checked), oracle)
@@ -89,7 +89,7 @@ def test_a_run_is_made_small() -> None:
 
 
 def _of(*wanted: int) -> object:
-    """Objects to runs that have some operations, by their value, and the fault with index 5."""
+    """An oracle that objects to runs with certain operations, by value, and the fault with index 5."""
 
     def ask(question: Question) -> CheckResult:
         values = {each.value for each in question.options.operations_of or ()}
@@ -109,7 +109,7 @@ def _question(operations: int, faults: int) -> Question:
 
 
 def test_the_smallest_run_has_only_what_is_needed() -> None:
-    """Two operations far apart, and one fault."""
+    """Two operations far apart and one fault remain."""
     found = shrink(_question(100, 30), "lost", _of(3, 97))  # type: ignore[arg-type]
     assert [each.value for each in found.question.options.operations_of or ()] == [3, 97]
     assert [each.index for each in found.question.options.recorded or ()] == [5]
@@ -118,14 +118,14 @@ def test_the_smallest_run_has_only_what_is_needed() -> None:
 
 
 def test_another_violation_is_not_followed() -> None:
-    """If only another oracle objects, nothing can be left out."""
+    """If another oracle objects to the smaller run, the run is not taken."""
     question = _question(4, 6)
     found = shrink(question, "owner", _of(1))  # type: ignore[arg-type]
     assert found.question == question
 
 
 def test_a_run_that_needs_another_weather_is_made_small() -> None:
-    """A race may have another winner when a part of the run is gone: then it is tried in other weathers."""
+    """A smaller run may need another weather, since a race has another winner. So others are tried."""
 
     def ask(question: Question) -> CheckResult:
         values = [each.value for each in question.options.operations_of or ()]
@@ -139,7 +139,7 @@ def test_a_run_that_needs_another_weather_is_made_small() -> None:
 
 
 def test_a_fault_moves_when_another_one_is_left_out() -> None:
-    """Without the crash it is an earlier message that has to be lost."""
+    """Without the crash an earlier message has to be lost, so the fault moves."""
 
     def ask(question: Question) -> CheckResult:
         indexes = {each.index for each in question.options.recorded or ()}
@@ -155,7 +155,7 @@ def test_a_fault_moves_when_another_one_is_left_out() -> None:
 
 @pytest.mark.parametrize("limit", ["runs", "time"])
 def test_a_limit_ends_the_shrinking(limit: str) -> None:
-    """The smallest run so far is the answer, and it says that it may not be the smallest."""
+    """At its limit the shrinker returns its smallest run, and says that it may not be the smallest."""
     left = iter(range(7))
     if limit == "runs":
         found = shrink(_question(100, 30), "lost", _of(3, 97), most=7)  # type: ignore[arg-type]
@@ -170,12 +170,12 @@ def test_a_limit_ends_the_shrinking(limit: str) -> None:
 
 
 def always() -> bool:
-    """Nobody stops the runs."""
+    """Always False: the runs are never stopped."""
     return True
 
 
 def test_seeds_side_by_side_are_what_they_are_one_by_one() -> None:
-    """The same outcomes in the same order, whatever process has made which."""
+    """The outcomes and their order are the same, whichever process has made each."""
     one = list(outcomes(WHOLE, range(3, 7), 1, always))
     two = list(outcomes(WHOLE, range(3, 7), 2, always))
     assert [each.seed for each in one] == [3, 4, 5, 6]
@@ -184,7 +184,7 @@ def test_seeds_side_by_side_are_what_they_are_one_by_one() -> None:
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_seeds_can_be_stopped(jobs: int) -> None:
-    """What was done comes; and whoever stops asking leaves no process behind."""
+    """The finished outcomes are returned, and a caller that stops early leaves no process behind."""
     answers = iter([True] * 4)
     assert len(list(outcomes(WHOLE, range(1_000), jobs, lambda: next(answers, False)))) <= 4
     for each in outcomes(WHOLE, range(1_000), jobs, always):
@@ -208,7 +208,7 @@ def _outcome(seed: int, **changed: object) -> RunSummary:
 
 
 def test_outcomes_add_up() -> None:
-    """Sums, the least of each count, and in how many of the runs that drew it a kind of fault happened."""
+    """Outcomes are added up: sums, the least count, and for a kind of fault how many of its runs had it."""
     totals = Totals()
     violation = Violation("lost", 1, "x")
     for each in (
@@ -228,7 +228,7 @@ def test_outcomes_add_up() -> None:
 
 
 def test_an_outcome_is_what_the_run_did() -> None:
-    """Nothing is counted that the run has not."""
+    """Everything that is counted is in the run."""
     checked = _checked(WHOLE)
     found = outcome(checked)
     assert found.counts == checked.run.counts

@@ -1,4 +1,4 @@
-"""Runs with partitions: moves, cancels, elections and crashes, and nothing is lost."""
+"""Runs with partitions: moves, cancels, elections and crashes lose nothing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KINDS = [("V6", "G1"), ("legacy", "G1"), ("V6", "G0"), ("legacy", "G0")]
 
 @cache
 def checked(seed: int, version: str, generation: str) -> CheckResult:
-    """A run with faults, and what the oracles say of it."""
+    """A run with faults, and the oracles' verdict."""
     return check(Question(seed=seed, options=SHORT, version=version, generation=generation))  # type: ignore[arg-type]
 
 
@@ -38,7 +38,7 @@ def history(run: CheckResult) -> str:
 @pytest.mark.parametrize(("version", "generation"), KINDS)
 @pytest.mark.parametrize("seed", range(4))
 def test_nothing_is_lost_in_moves(seed: int, version: str, generation: str) -> None:
-    """The oracles object to nothing, and the run heals: every partition is led, written, and read to its end."""
+    """The oracles accept the run, and it heals: every partition is led, written, and read to its end."""
     found = checked(seed, version, generation)
     assert (found.violations, found.error) == ((), None)
     assert found.run.missing == ""
@@ -49,14 +49,14 @@ def test_nothing_is_lost_in_moves(seed: int, version: str, generation: str) -> N
 
 
 def test_one_seed_gives_one_run() -> None:
-    """Equal bytes of history and log."""
+    """A seed gives the same bytes of history and log."""
     again = check(Question(seed=0, options=SHORT))
     assert history(again) == history(checked(0, "V6", "G1"))
     assert history(again) != history(checked(1, "V6", "G1"))
 
 
 def test_the_generations_are_different() -> None:
-    """In G0 the source of a move asks for the election, in G1 the target when it serves."""
+    """In G0 the source of a move asks for the election, in G1 the target once it serves."""
     opened = {}
     for generation in ("G0", "G1"):
         log = checked(0, "V6", generation).run.log
@@ -66,14 +66,14 @@ def test_the_generations_are_different() -> None:
 
 
 def swap(partitions: int) -> Options:
-    """All partitions of broker 1 go to broker 2, and those of broker 2 to broker 1, all at once."""
+    """All partitions of broker 1 move to broker 2, and those of broker 2 to broker 1, at the same time."""
     swaps = (ScriptOperation(script.OPERATOR, 100, "swap", 0),)
     return Options(partitions=partitions, brokers=2, faults="none", operations_of=swaps)
 
 
 @pytest.mark.parametrize(("version", "generation"), KINDS)
 def test_fifty_partitions_change_places(version: str, generation: str) -> None:
-    """LP-06. Two brokers with two threads each swap all they have."""
+    """LP-06. Two brokers with two threads each swap all their partitions."""
     found = check(Question(seed=1, options=swap(50), version=version, generation=generation))  # type: ignore[arg-type]
     assert found.violations == ()
     assert found.run.counts["handovers"] >= 50
@@ -81,21 +81,21 @@ def test_fifty_partitions_change_places(version: str, generation: str) -> None:
 
 
 def test_a_swap_needs_threads_for_closes() -> None:
-    """LP-06. With shared threads, opens hold all of them, and the closes that they wait for get none (RA-12)."""
+    """LP-06. With shared threads, opens hold all of them, and the closes they wait for get none (RA-12)."""
     found = check(Question(seed=1, options=swap(50), switches=("LP-06",)))
     assert [each.oracle for each in found.violations] == ["heal"]
     assert "no leader that serves" in found.violations[0].message
 
 
 def test_a_missing_rule_shows() -> None:
-    """Without ST-14 and RA-22, one of which is enough, two brokers write a partition at once."""
+    """ST-14 or RA-22 alone is enough. Without both, two brokers write a partition at once."""
     rules = ("ST-14", "RA-22")
     found = [check(Question(seed=seed, options=SHORT, without=rules)).violations for seed in range(3)]
     assert "log" in {violation.oracle for violations in found for violation in violations}
 
 
 def test_a_script_has_moves_and_what_follows_them() -> None:
-    """Moves, swaps, and moves that are cancelled or replaced soon after; the values of appends are unique."""
+    """A script has moves, swaps, and moves that are cancelled or replaced soon after. Append values are unique."""
     found = [script.make(seed, clients=4, partitions=6, operations=300) for seed in range(20)]
     for each in found:
         assert len(each) == 300
@@ -106,7 +106,7 @@ def test_a_script_has_moves_and_what_follows_them() -> None:
 
 
 def test_a_run_is_kept_in_a_file(tmp_path: Path) -> None:
-    """The file makes the same run again."""
+    """A file repeats the same run."""
     question = Question(seed=3, options=SHORT, version="legacy", generation="G0", without=("ST-14", "RA-22"))
     before = next(
         found for seed in range(20) if (found := check(replace(question, seed=seed))).violations and found.run.healed
@@ -120,7 +120,7 @@ def test_a_run_is_kept_in_a_file(tmp_path: Path) -> None:
 
 
 def test_a_timeline_tells_of_partitions() -> None:
-    """Who owns and leads each, who serves it, and what operators ask for."""
+    """The timeline has each partition's owner, leader and server, and the operators' requests."""
     lines = timeline(checked(0, "V6", "G1").run)
     told = "\n".join(lines)
     assert "begins: move of partition" in told

@@ -22,7 +22,7 @@ PUT = Put("a/1", b"data")
 
 
 def test_events_come_in_the_order_of_time_and_of_their_making() -> None:
-    """Two events of one time keep the order in which they were made; the past is now."""
+    """Events at the same time keep the order in which they were made. An event in the past happens now."""
     queue, seen = Queue(5), list[tuple[str, int]]()
     for time, name in ((9, "b"), (7, "a"), (9, "c"), (3, "now")):
         queue.at(time, lambda name: seen.append((name, queue.now)), name)
@@ -43,7 +43,7 @@ def _network(*faults: Fault) -> tuple[Queue, Network, list[int]]:
 
 
 def _sent(kind: str | None, count: int = 3, value: float = 0.9) -> list[int]:
-    """The order in which messages arrive, the first of which has a fault."""
+    """The order in which messages arrive. The first one has a fault."""
     faults = [] if kind is None else [Fault("network/1>controller", 0, kind, value, 0)]
     queue, network, seen = _network(*faults)
     for number in range(count):
@@ -53,7 +53,7 @@ def _sent(kind: str | None, count: int = 3, value: float = 0.9) -> list[int]:
 
 
 def test_a_link_keeps_the_order_of_its_messages() -> None:
-    """Without faults, delays differ, and nothing overtakes."""
+    """Without faults delays differ, and no message overtakes another."""
     assert _sent(None, 50) == list(range(50))
 
 
@@ -62,12 +62,12 @@ def test_a_link_keeps_the_order_of_its_messages() -> None:
     [("loss", [1, 2]), ("delay", [0, 1, 2]), ("reorder", [1, 2, 0]), ("duplicate", [0, 1, 2, 0])],
 )
 def test_messages_have_faults(kind: str, seen: list[int]) -> None:
-    """A lost message never comes; a delay holds up what is behind it; a reordered one is overtaken; one comes twice."""
+    """A message is lost, delays those behind it, is overtaken, or arrives twice."""
     assert _sent(kind) == seen
 
 
 def test_a_cut_is_one_way_and_ends() -> None:
-    """A message is lost on a cut link; what follows from the metadata waits; the way back works."""
+    """On a cut link requests are lost and metadata wait. The other direction works."""
     queue, network, seen = _network()
     network.cut(1, ("controller",), ">", 500)
     network.send(network.link(1, ">controller"), seen.append, 1)
@@ -88,7 +88,7 @@ def test_a_cut_is_one_way_and_ends() -> None:
 
 
 def _operate(kind: str, operation: Any = PUT, *, site: str = "store", wait: int = 6_000) -> tuple[list[Answer], bool]:
-    """The answers to an operation with a fault, and whether it has taken effect when they are there."""
+    """The answers to an operation with a fault, and whether it has taken effect by then."""
     queue = Queue()
     tape = Tape(1, {}, [Fault(f"{site}/1", 0, kind, 0.5, 0)])
     tape.arm()
@@ -117,13 +117,13 @@ def _operate(kind: str, operation: Any = PUT, *, site: str = "store", wait: int 
     ],
 )
 def test_an_operation_takes_effect_or_not_and_the_answer_may_not_tell(kind: str, certain: bool, there: bool) -> None:
-    """Errors have no effect; after a timeout everything is possible, even a later effect."""
+    """Errors have no effect. After a timeout the effect may be there, missing, or still to come."""
     (answer,), found = _operate(kind)
     assert (isinstance(answer, Stored), isinstance(answer, Unsure), found) == (certain, not certain, there)
 
 
 def test_a_race_lets_another_put_win() -> None:
-    """A conditional put arrives after another one of the same key."""
+    """A race lets another put of the same key arrive before a conditional put."""
     queue = Queue()
     tape = Tape(1, {}, [Fault("race/1", 0, "store_race", 0.5, 0)])
     tape.arm()
@@ -135,7 +135,7 @@ def test_a_race_lets_another_put_win() -> None:
 
 
 def test_a_stall_holds_all_puts_of_a_node() -> None:
-    """They take effect together, in their order; another node and another operation do not wait."""
+    """A node's stalled puts take effect together, in their order. Other nodes and operations do not wait."""
     queue = Queue()
     tape = Tape(1, {}, [Fault("stall/1", 0, "store_stall", 0.5, 0)])
     tape.arm()
@@ -160,7 +160,7 @@ def test_a_stall_holds_all_puts_of_a_node() -> None:
 
 
 def test_an_effect_is_told_though_nobody_is_answered() -> None:
-    """An operation whose sender has given up takes effect, and that is when ``taken`` is called."""
+    """``taken`` is called when an operation takes effect, even if its sender has given up."""
     queue = Queue()
     tape = Tape(1, {}, [Fault("store/1", 0, "store_late", 0.5, 0)])
     tape.arm()
@@ -173,7 +173,7 @@ def test_an_effect_is_told_though_nobody_is_answered() -> None:
 
 
 def test_a_list_may_be_old_when_it_comes() -> None:
-    """What is put after the list was made is not in it."""
+    """A list does not have objects that were put after it was made."""
     queue = Queue()
     tape = Tape(1, {}, [Fault("list/1", 0, "store_old_list", 0.5, 0)])
     tape.arm()
@@ -208,13 +208,13 @@ def test_throttling_lasts() -> None:
 
 
 class Asker(NamedTuple):
-    """A process that asks controllers."""
+    """A process that sends requests to controllers."""
 
     name: str
 
 
 class _Controllers:
-    """A cluster of controllers with one process that asks."""
+    """A cluster of controllers, with one process that sends requests."""
 
     def __init__(self, *faults: Fault) -> None:
         self.queue, self.log = Queue(), EventLog()
@@ -241,7 +241,7 @@ class _Controllers:
 
 
 def test_an_answer_waits_for_its_commit() -> None:
-    """EX-01: the batch is committed after the delay of the quorum, and everybody learns of it."""
+    """EX-01: the batch is committed after the quorum's delay, and published to all processes."""
     world = _Controllers()
     world.ask(7, wire.GetOpeningStreams(1, 5))
     world.queue.run(9)
@@ -252,7 +252,7 @@ def test_an_answer_waits_for_its_commit() -> None:
 
 
 def test_a_repeated_request_is_answered_twice() -> None:
-    """EX-07: the two deliveries of one request are two events."""
+    """EX-07: two deliveries of one request are two events, with an answer each."""
     world = _Controllers()
     world.ask(7, wire.GetOpeningStreams(1, 5))
     world.ask(7, wire.GetOpeningStreams(1, 5))
@@ -261,7 +261,7 @@ def test_a_repeated_request_is_answered_twice() -> None:
 
 
 def test_a_lost_tail_never_happened() -> None:
-    """The event whose batch is lost is left out of the log, and so is the answer that waited behind it (EX-02)."""
+    """An event whose batch is lost is left out of the log, and an answer that waited behind it is lost (EX-02)."""
     world = _Controllers(Fault("controller", 0, "lost_tail", 0.0, 0))
     world.ask(1, wire.GetOpeningStreams(1, 5))
     world.queue.run(100)
@@ -282,7 +282,7 @@ def test_a_lost_tail_never_happened() -> None:
 
 
 def test_a_failover_without_loss_keeps_the_event_and_loses_the_answer() -> None:
-    """What the quorum has committed for the new leader has happened, though nobody was answered."""
+    """Events that the quorum has committed stay after a failover, though nobody was answered."""
     world = _Controllers(Fault("controller", 0, "failover", 0.3, 0))
     world.ask(1, wire.GetOpeningStreams(1, 5))
     world.cluster.tick()
@@ -296,7 +296,7 @@ def test_a_failover_without_loss_keeps_the_event_and_loses_the_answer() -> None:
 
 
 def test_an_old_leader_writes_into_the_void() -> None:
-    """A controller that has not heard of its successor executes requests; they never happen."""
+    """An outdated controller executes requests, which leave no trace."""
     world = _Controllers(Fault("controller", 0, "failover", 0.999, 0))
     world.cluster.tick()
     world.ask(1, wire.GetOpeningStreams(1, 5))

@@ -1,4 +1,4 @@
-"""Whole runs with a small broker: one seed gives one run, every fault happens, and the end is reached by condition."""
+"""Whole runs with a small broker: each seed gives one run, every fault happens, and the run ends by a condition."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _run(seed: int) -> Run:
 
 
 def digest(run: Run) -> str:
-    """What a run has done, in few letters: its log, its history, and its faults."""
+    """A digest of a run's log, history and faults."""
     parts = run.log.render(), "\n".join(run.history.lines()).encode(), msgspec.json.encode(run.faults)
     return sha256(b"\0".join(parts)).hexdigest()
 
@@ -49,13 +49,13 @@ def _probe(seed: int) -> str:
 
 
 def test_a_seed_gives_one_run() -> None:
-    """The same seed gives equal bytes, another one others."""
+    """Equal seeds give equal bytes, and others do not."""
     assert digest(_run(1)) == _probe(1) != digest(_run(2))
 
 
 @pytest.mark.parametrize("hash_seed", ["1", "2"])
 def test_a_run_does_not_depend_on_the_order_of_hashes(hash_seed: str) -> None:
-    """Another process with another hash seed makes the same run."""
+    """Processes with different hash seeds make the same run."""
     code = "from tests.impl.sim import test_run as t; print(t._probe(3), t._probe(4))"
     made = subprocess.run(
         [sys.executable, "-c", code],
@@ -70,7 +70,7 @@ def test_a_run_does_not_depend_on_the_order_of_hashes(hash_seed: str) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_run_is_replayed_from_its_faults_and_its_script(seed: int) -> None:
-    """The tape and the script of a run are all that its seed has decided, but for the weather."""
+    """Apart from the weather, the tape and the script contain all decisions of the seed."""
     before = _run(seed)
     options = msgspec.structs.replace(SHORT, recorded=tuple(before.faults), operations_of=before.script, faults="none")
     again = simulate(seed, FakeBroker, _key, options)
@@ -79,7 +79,7 @@ def test_a_run_is_replayed_from_its_faults_and_its_script(seed: int) -> None:
 
 
 def test_a_part_of_a_tape_is_a_run_of_its_own() -> None:
-    """Silenced kinds do not happen; the others that are on the tape may."""
+    """Faults of silenced kinds do not happen. Others on the tape may."""
     before = next(run for run in map(_run, range(9)) if run.happened.get("pause") and len(run.happened) > 3)
     kept = tuple(fault for fault in before.faults if fault.kind == "pause")
     again = simulate(before.seed, FakeBroker, _key, msgspec.structs.replace(SHORT, recorded=kept))
@@ -88,7 +88,7 @@ def test_a_part_of_a_tape_is_a_run_of_its_own() -> None:
 
 
 def test_a_script_may_be_shortened() -> None:
-    """A run does the operations of the script that it is given, and no others."""
+    """A run performs exactly the operations of its script."""
     script = tuple(each for each in _run(1).script if each.f in ("append", "move"))[:20]
     run = simulate(1, FakeBroker, _key, msgspec.structs.replace(SHORT, operations_of=script, faults="none"))
     assert run.healed
@@ -100,8 +100,8 @@ def test_a_script_may_be_shortened() -> None:
 
 
 def test_every_kind_of_fault_happens() -> None:
-    """Within few seeds each kind happens, and in at least 30 % of the runs that have it."""
-    # These brokers have no stream set objects, whose ranges the metadata would name.
+    """Within few seeds each kind of fault happens, in at least 30 % of the runs that have it."""
+    # These brokers have no stream set objects, so no metadata name their ranges.
     kinds = set(KINDS) - set(UNNAMED)
     runs = [_run(seed) for seed in range(40)]
     drawn = Counter(kind for run in runs for kind in run.drawn)
@@ -111,7 +111,7 @@ def test_every_kind_of_fault_happens() -> None:
 
 
 def test_only_what_was_drawn_happens() -> None:
-    """A run without faults has none, and a kind that is left out does not happen."""
+    """Without drawn faults none happens, and neither does a kind that is left out."""
     quiet = simulate(5, FakeBroker, _key, msgspec.structs.replace(SHORT, faults="none"))
     assert (quiet.faults, quiet.drawn, quiet.healed) == ([], {}, True)
     one = simulate(5, FakeBroker, _key, msgspec.structs.replace(SHORT, faults=("pause", "loss"), without=("loss",)))
@@ -126,7 +126,7 @@ def test_processes_crash_at_different_awaits() -> None:
 
 
 def test_commands_of_the_metadata_come_in_their_order() -> None:
-    """Also if two are sent at once to a process that is paused: the newer one says who is to own the stream."""
+    """A paused process gets two commands in their order: the newer one decides who owns the stream."""
     seen: dict[messages.Identity, list[int]] = {}
 
     class Noting(FakeBroker):
@@ -143,7 +143,7 @@ def test_commands_of_the_metadata_come_in_their_order() -> None:
 
 
 def test_an_old_process_lives_on_beside_its_successor() -> None:
-    """After a pause with replacement, the old process gets inputs while the new one lives."""
+    """After a pause with replacement the old process gets inputs during the life of the new one."""
     options = msgspec.structs.replace(SHORT, faults=("replace",))
     run = simulate(1, FakeBroker, _key, options)
     assert run.happened["replace"] > 0
@@ -155,7 +155,7 @@ def test_an_old_process_lives_on_beside_its_successor() -> None:
 
 @pytest.mark.parametrize("kind", ["epoch_equal", "epoch_back"])
 def test_an_epoch_may_be_equal_or_less(kind: str) -> None:
-    """A process may start with the epoch of the one before, or with a lower one."""
+    """A process may start with an epoch equal to its predecessor's, or lower."""
     options = msgspec.structs.replace(SHORT, faults=("crash_fast", kind))
     runs = (simulate(seed, FakeBroker, _key, options) for seed in range(9))
     run = next(run for run in runs if run.happened.get(kind))
@@ -170,7 +170,7 @@ def test_an_epoch_may_be_equal_or_less(kind: str) -> None:
 
 
 def test_a_lost_tail_is_lost() -> None:
-    """Batches that were not committed are lost with their leader, and the run heals all the same."""
+    """Uncommitted batches are lost with their leader, and the run heals nevertheless."""
     run = simulate(1, FakeBroker, _key, msgspec.structs.replace(SHORT, faults=("lost_tail",)))
     assert run.counts["lost batches"] > 0
     assert run.counts["elections"] > 1
@@ -182,7 +182,7 @@ def test_a_lost_tail_is_lost() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_a_run_ends_when_everything_works_again(seed: int) -> None:
-    """Every stream was handed over, is open, and was read to its end."""
+    """At the end every stream was handed over, is open, and was read to its end."""
     run = _run(seed)
     assert run.missing == ""
     assert run.counts["handovers"] >= HANDOVERS
@@ -197,7 +197,7 @@ class _Deaf(FakeBroker):
 
 
 def test_a_condition_that_never_holds_is_named() -> None:
-    """A run that does not heal says so, after a bound, and says what is missing."""
+    """A run that does not heal ends at a bound, and names the missing condition."""
     script = (ScriptOperation(0, 0, "append", 0, value=1),)
     run = simulate(1, _Deaf, _key, msgspec.structs.replace(SHORT, faults="none", operations_of=script))
     assert run.missing == "streams cannot be read"
@@ -214,7 +214,7 @@ class _Refusing(FakeBroker):
 
 
 def test_a_refused_trim_may_have_taken_effect() -> None:
-    """The refusal may be that of a repetition, so the history does not call it failed."""
+    """A refused trim may be the repetition of one with effect, so the history does not call it failed."""
     run = simulate(1, _Refusing, _key, msgspec.structs.replace(SHORT, faults="none"))
     ends = {op.kind for op in run.history.ops if op.f == "trim" and op.kind != "invoke"}
     assert ends == {"info"}
@@ -224,7 +224,7 @@ def test_a_refused_trim_may_have_taken_effect() -> None:
 
 
 class _Forgetful(FakeBroker):
-    """A broker that acknowledges each seventh append without putting it."""
+    """A broker that acknowledges every seventh append without putting it."""
 
     def __init__(self, identity: messages.Identity, now: int) -> None:
         super().__init__(identity, now)
@@ -232,7 +232,7 @@ class _Forgetful(FakeBroker):
 
 
 def _acked_and_read(run: Run) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
-    """The acknowledged values, and those that the final reads have found; both with the keys of their streams."""
+    """The acknowledged values, and those of the final reads, both with their streams' keys."""
     living = run.world.load.catalog.living()
     written = {op.index: op.value for op in run.history.ops if op.kind == "invoke" and op.f == "send"}
     ended = [op for op in run.history.ops if op.kind == "ok" and op.key in living]
@@ -244,7 +244,7 @@ def _acked_and_read(run: Run) -> tuple[set[tuple[int, int]], set[tuple[int, int]
 
 @pytest.mark.parametrize("faults", ["none", "all"])
 def test_a_lost_record_is_visible_in_the_history(faults: str) -> None:
-    """Nothing of a correct broker is missing in the final reads; a planted loss is."""
+    """A correct broker's final reads have every record. A planted loss shows."""
     script = tuple(each for each in _run(1).script if each.f in ("append", "move", "fetch"))
     options = msgspec.structs.replace(SHORT, faults=faults, operations_of=script)
     for seed in range(5):
@@ -265,7 +265,7 @@ class _Broken(FakeBroker):
 
 
 def test_a_fault_of_a_node_ends_the_run() -> None:
-    """An error in a node is not one of the simulated faults. It names the process and the time."""
+    """A node's own error, which is no simulated fault, ends the run with the process and the time."""
     run = simulate(1, _Broken, _key, SHORT)
     assert run.broken.startswith("KeyError: 'trim', in b")
     assert run.broken.endswith(" ms, with Command")
@@ -273,7 +273,7 @@ def test_a_fault_of_a_node_ends_the_run() -> None:
 
 
 def test_a_run_can_be_stopped() -> None:
-    """Whoever has no more time does not wait for its end."""
+    """A run can be stopped before its end."""
     answers = iter([True] * 50 + [False])
     with pytest.raises(StoppedError):
         simulate(1, FakeBroker, _key, SHORT, lambda: next(answers))

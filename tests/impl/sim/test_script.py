@@ -1,4 +1,4 @@
-"""Scripts: what clients do, made from the seed before the run."""
+"""Scripts of client operations, made from the seed before the run."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ def _script(seed: int = 1, operations: int = 400) -> tuple[ScriptOperation, ...]
 
 
 def test_a_script_belongs_to_a_seed() -> None:
-    """The same seed gives the same script, another one another."""
+    """Equal seeds give equal scripts, and others do not."""
     assert _script(1) == _script(1) != _script(2)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_script_has_its_operations(seed: int) -> None:
-    """All kinds of operations, enough moves, and no value twice."""
+    """A script has all kinds of operations and enough moves, and no value twice."""
     script = _script(seed)
     assert len(script) == 400
     assert {each.f for each in script} == {"append", "fetch", "trim", "move", "create", "destroy"}
@@ -29,7 +29,7 @@ def test_a_script_has_its_operations(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_only_created_streams_are_destroyed_and_once(seed: int) -> None:
-    """The streams that exist before the script stay to its end."""
+    """Only streams that the script creates are destroyed, once. The first streams stay."""
     script = _script(seed, 2_000)
     created = [each.key for each in script if each.f == "create"]
     destroyed = [each.key for each in script if each.f == "destroy"]
@@ -39,5 +39,5 @@ def test_only_created_streams_are_destroyed_and_once(seed: int) -> None:
 
 
 def test_a_small_script_is_possible() -> None:
-    """A script has the number of operations that is asked for, however few."""
+    """A script has exactly N operations, however few."""
     assert [len(_script(1, count)) for count in (0, 1, 9)] == [0, 1, 9]

@@ -1,4 +1,4 @@
-"""The smallest run that shows what a large one has shown."""
+"""A search for the smallest run that shows the violation of a large one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BROKEN = Question(seed=0, options=Options(operations=300), without=("ST-14",))
 
 
 def test_small_runs_show_a_missing_rule() -> None:
-    """They are made again from their tapes; with all rules they violate nothing."""
+    """Small runs are repeated from their tapes. With all rules they violate nothing."""
     for found in islice(small_runs(BROKEN, "log"), 2):
         assert len(found.options.operations_of or ()) == SIZES[0][0]
         assert "log" in {violation.oracle for violation in check(found).violations}
@@ -23,7 +23,7 @@ def test_small_runs_show_a_missing_rule() -> None:
 
 
 def test_none_is_found_where_there_is_none() -> None:
-    """After all that are tried."""
+    """If no small run shows the violation, all candidates were tried."""
     calls: list[Question] = []
 
     def ask(question: Question) -> CheckResult:
@@ -36,7 +36,7 @@ def test_none_is_found_where_there_is_none() -> None:
 
 
 def test_a_run_that_violates_something_with_all_rules_does_not_count() -> None:
-    """It shows something else. Without a missing rule no run is asked at all."""
+    """A run that violates with all rules does not count. If no rule is missing, no small run is tried."""
     checked = check(replace(BROKEN, options=Options(operations=12, span_ms=5_000)))
 
     def ask(question: Question) -> CheckResult:
@@ -48,7 +48,7 @@ def test_a_run_that_violates_something_with_all_rules_does_not_count() -> None:
 
 
 def test_the_smallest_run_can_be_read() -> None:
-    """From three hundred operations to one; the large run needs not be made smaller any more."""
+    """Three hundred operations become one, so the large run does not need to shrink."""
     large = check(BROKEN)
     found = smallest(BROKEN, large, "log")
     options = found.question.options
@@ -60,7 +60,7 @@ def test_the_smallest_run_can_be_read() -> None:
 
 
 def test_without_a_small_run_the_large_one_is_made_small() -> None:
-    """Its own parts are all that is there, if no rule is missing."""
+    """Without a small run, or without a missing rule, the large run shrinks."""
     question = replace(BROKEN, options=Options(operations=40, span_ms=10_000))
     checked = check(question)
     needed = {checked.run.script[3], checked.run.script[30]}
@@ -74,14 +74,14 @@ def test_without_a_small_run_the_large_one_is_made_small() -> None:
 
 
 def test_the_search_can_be_stopped() -> None:
-    """Before each run: the answer is the large run as it is."""
+    """The search can be stopped before each run. The answer is then the large run."""
     large = check(BROKEN)
     found = smallest(BROKEN, large, "log", go_on=lambda: False)
     assert (found.question, found.runs, found.complete) == (recorded(BROKEN, large), 0, False)
 
 
 def test_a_recorded_run_is_the_same_run() -> None:
-    """All that its seed has decided, but for the weather, is in the script and on the tape."""
+    """Apart from the weather, the recorded script and tape contain all decisions of the seed."""
     question = replace(BROKEN, seed=3, options=Options(operations=40, span_ms=10_000))
     checked = check(question)
     again = check(recorded(question, checked))

@@ -1,4 +1,4 @@
-"""The tape: one seed, a sequence for each site, and runs that are replayed from what has happened."""
+"""The tape: one seed, one random sequence for each site, and runs replayed from recorded faults."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ def _armed(seed: int, recorded: list[Fault] | None = None) -> Tape:
 
 
 def test_a_sequence_belongs_to_a_seed_and_a_name() -> None:
-    """The numbers are the same on every machine and in every version of Python."""
+    """A seed and a name give the same numbers on every machine and Python version."""
     assert [stream(1, "a")() for _ in range(2)] == [0.467685649848667] * 2
     assert len({stream(seed, name)() for seed in (1, 2) for name in "ab"}) == 4
 
 
 def test_sites_do_not_share_a_sequence() -> None:
-    """How often one site decides has no influence on another one."""
+    """The number of decisions at one site does not change those at another."""
     alone, beside = _armed(1), _armed(1)
     _decisions(beside.site("b", ("loss",)))
     assert _decisions(alone.site("a", ("loss", "delay"))) == _decisions(beside.site("a", ("loss", "delay")))
 
 
 def test_a_site_decides_at_its_rates() -> None:
-    """Each kind happens about as often as its rate says; a kind of another site never does."""
+    """Each kind happens about as often as its rate. A kind of another site never does."""
     found = _decisions(_armed(1).site("a", ("loss", "delay", "crash")), 10_000)
     kinds = [None if each is None else each.kind for each in found]
     assert abs(kinds.count("loss") - 2_000) < 150
@@ -44,7 +44,7 @@ def test_a_site_decides_at_its_rates() -> None:
 
 
 def test_a_replay_has_the_recorded_faults_and_no_others() -> None:
-    """A part of a tape is quiet where the rest of it was."""
+    """A part of a tape has no faults in place of those left out."""
     faults = [each for each in _decisions(_armed(1).site("a", ("loss", "delay"))) if each is not None]
     kept = [each for each in faults if each.kind == "loss"]
     site = _armed(7, kept).site("a", ("loss", "delay"))
@@ -54,7 +54,7 @@ def test_a_replay_has_the_recorded_faults_and_no_others() -> None:
 
 @pytest.mark.parametrize("recorded", [None, [Fault("a", 1, "loss", 0.5, 1)]])
 def test_a_quiet_tape_has_no_fault(recorded: list[Fault] | None) -> None:
-    """Nothing happens after ``silence``, whether a site decided before or not."""
+    """After ``silence`` nothing happens, whether a site has decided before or not."""
     tape = _armed(1, recorded)
     before = tape.site("a", ("loss", "delay"))
     tape.silence()
@@ -63,7 +63,7 @@ def test_a_quiet_tape_has_no_fault(recorded: list[Fault] | None) -> None:
 
 
 def test_no_fault_is_drawn_before_the_tape_is_armed() -> None:
-    """A cluster can be set up in peace."""
+    """No fault happens before the tape is armed, so that the cluster can be set up."""
     tape = Tape(1, RATES)
     site = tape.site("a", ("loss", "delay"))
     assert not any(_decisions(site))
@@ -72,7 +72,7 @@ def test_no_fault_is_drawn_before_the_tape_is_armed() -> None:
 
 
 def test_a_value_gives_several_quantities() -> None:
-    """The parts of a value are in [0, 1), and are not the value itself."""
+    """The parts of a value are in [0, 1), and differ from the value itself."""
     parts = [spread(0.3137, part) for part in range(4)]
     assert len({0.3137, *parts}) == 5
     assert all(0 <= each < 1 for each in parts)
@@ -90,7 +90,7 @@ def test_runs_differ_in_the_kinds_that_they_have() -> None:
 
 
 def test_a_selection_names_the_kinds() -> None:
-    """Selected kinds are in every run; a name that no kind has is refused."""
+    """Selected kinds are in every run. An unknown name is refused."""
     assert swarm(1, "none") == {}
     assert set(swarm(1, "loss,pause")) == set(swarm(2, ("loss", "pause"))) == {"loss", "pause"}
     assert set(without_kinds(swarm(1, ("loss", "pause")), "loss")) == {"pause"}

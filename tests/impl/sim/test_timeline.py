@@ -28,12 +28,12 @@ def _checked(question: Question) -> CheckResult:
 
 
 def _told(lines: list[str]) -> list[str]:
-    """The lines without their times."""
+    """The lines of the timeline without their times."""
     return [re.sub(r"^ *-?[\d.]* *", "", line) for line in lines]
 
 
 def test_a_violation_is_told_from_its_cause() -> None:
-    """Who served the stream when, what the metadata said, which rule was missing, and what came of it."""
+    """The timeline has the servers of the stream, the metadata, the missing rule, and the consequence."""
     checked = _checked(BROKEN)
     violation = checked.violations[0]
     assert violation.key == 1
@@ -54,7 +54,7 @@ def test_a_violation_is_told_from_its_cause() -> None:
 
 
 def test_other_streams_are_left_out() -> None:
-    """Of a violation, only what concerns its stream is told; without one, everything."""
+    """The timeline of a violation has only its stream; without a violation it has all streams."""
     checked = _checked(BROKEN)
     some, whole = timeline(checked.run, checked.violations[0]), timeline(checked.run)
     assert not [line for line in some if re.search(r"stream [023]\b", line)]
@@ -63,7 +63,7 @@ def test_other_streams_are_left_out() -> None:
 
 
 def test_times_ascend() -> None:
-    """From before the script, which begins at 0, to the end."""
+    """Times ascend, from before the script, which begins at 0, to the end."""
     lines = timeline(_checked(replace(BROKEN, options=Options(operations=40, span_ms=10_000))).run)
     times = [float(line[:10]) for line in lines]
     assert times == sorted(times)
@@ -71,7 +71,7 @@ def test_times_ascend() -> None:
 
 
 def test_everything_that_happens_is_told() -> None:
-    """Crashes, pauses, elections and faults of a run with many of them."""
+    """The timeline has crashes, pauses, elections and faults."""
     kinds = ("crash_fast", "pause", "replace", "failover", "store_error", "epoch_equal", "stop")
     options = Options(operations=80, span_ms=30_000, faults=kinds)
     text = "\n".join(line for seed in range(5) for line in timeline(_checked(Question(seed=seed, options=options)).run))
@@ -108,7 +108,7 @@ def _totals(*questions: Question) -> Totals:
 
 
 def test_the_figures_of_one_run() -> None:
-    """What was drawn, what happened, and what the oracles looked at."""
+    """The figures have the drawn faults, those that happened, and the judged operations."""
     question = Question(seed=3, options=Options(operations=80, span_ms=30_000))
     text = "\n".join(summary(question, _totals(question)))
     run = _checked(question).run
@@ -120,7 +120,7 @@ def test_the_figures_of_one_run() -> None:
 
 
 def test_the_figures_of_many_runs() -> None:
-    """A line for each kind of fault, and every await of the broker."""
+    """The figures have a line for each kind of fault, and every await of the broker."""
     questions = [Question(seed=seed, options=Options(operations=80, span_ms=30_000)) for seed in range(3)]
     totals = _totals(*questions)
     lines = summary(questions[0], totals)
