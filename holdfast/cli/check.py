@@ -102,7 +102,7 @@ def check(
     system = load_variant(model, variant, without)
     scopes = usual_scopes(system, scope)
     if scope is None and (checkpoint is not None or resume is not None):
-        raise UsageError("a checkpoint is of one scope; name it with --scope")
+        raise UsageError("a checkpoint belongs to one scope; name it with --scope")
     # Check options and files now, so that a mistake shows before the long search and not after it.
     reports.prepare(json=json)
     if engine == SPARK:
@@ -148,7 +148,7 @@ def check(
 def _refuse_unfit(cores: int | None, graph: Path | None) -> None:
     """Raise UsageError for options that ``--engine spark`` does not support."""
     if cores is not None:
-        raise UsageError(f"--cores is of one machine's kernel; with --engine spark write --master local[{cores}]")
+        raise UsageError(f"--cores is for one machine; with --engine spark write --master local[{cores}]")
     if graph is not None:
         raise UsageError("--graph draws what this machine explores; leave --engine spark out")
 

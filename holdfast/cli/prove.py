@@ -124,7 +124,7 @@ def prove(
         **reports.given,
     }
     for option in (each for each, there in given.items() if there and each not in TAKEN[way]):
-        raise UsageError(f"{way}: {option} means nothing to it; leave it out")
+        raise UsageError(f"{way}: {option} has no effect there; leave it out")
     budgeted = Budget() if budget is None else Budget.parse(budget)
     if budgeted.states is not None:
         raise UsageError(f"budget {budget!r}: a proof counts no states; limit its time or memory: 60s,2GB")

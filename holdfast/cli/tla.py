@@ -93,7 +93,7 @@ class Changes:
         folded = {name.casefold() for name in wanted}
         for name, text in present.items():
             if name.casefold() in folded and MARK not in text:
-                raise UsageError(f"{folder / name} is written by hand, and would be lost; rename it, or choose --out")
+                raise UsageError(f"{folder / name} was not generated and would be lost; rename it, or choose --out")
         return cls(
             tuple(sorted(name for name in wanted if name not in present)),
             tuple(sorted(name for name, text in wanted.items() if name in present and present[name] != text)),
@@ -128,7 +128,7 @@ def _differences(folder: Path, changes: Changes) -> int:
     """Print each file that differs from what the command would write. Returns DIFFERS if any does."""
     for what, names in (
         ("is missing", changes.missing),
-        ("is not what the model says now", changes.outdated),
+        ("differs from the module generated from the model", changes.outdated),
         ("has no model any more", changes.left_over),
     ):
         for name in names:

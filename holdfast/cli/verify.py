@@ -97,7 +97,7 @@ def _chosen(every: Sequence[VerifyJob], only: Sequence[str]) -> list[VerifyJob]:
     for name in only:
         if name not in ENGINES and name not in models:
             hint = did_you_mean(name, [*ENGINES, *models], f"choose one of: {', '.join([*ENGINES, *models])}")
-            raise UsageError(f"--only {name}: no engine and no model is called so; {hint}")
+            raise UsageError(f"--only {name}: no engine or model has this name; {hint}")
     engines = [name for name in only if name in ENGINES] or ENGINES
     named = [name for name in only if name not in ENGINES] or models
     found = [job for job in every if job.engine in engines and job.model in named]

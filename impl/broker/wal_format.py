@@ -87,7 +87,7 @@ def place_of(key: str, folder: str) -> Place:
     """The place that a key names. Raises DamagedError for any other key."""
     found = _KEY.fullmatch(key.removeprefix(folder))
     if found is None:
-        raise DamagedError(f"{key} is no key of an object of a WAL")
+        raise DamagedError(f"{key} is not the key of a WAL object")
     return Place(*map(int, found.groups()))
 
 

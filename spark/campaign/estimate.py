@@ -161,7 +161,7 @@ def render_plan(found: CampaignPlan) -> str:
 def _notes(found: CampaignPlan) -> list[str]:
     notes = []
     if not found.rates.start_seconds:
-        notes.append("What the cluster takes to start was not measured, and is not in it.")
+        notes.append("What the cluster takes to start was not measured and is not included.")
     if found.units < found.cores:
         idle = found.cores - found.units
         notes.append(f"{count(idle, 'core')} would have nothing to do: fewer cores are as fast.")

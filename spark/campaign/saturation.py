@@ -197,7 +197,7 @@ def sentence(found: Saturation) -> str:
     if found.once == 0:
         rest = "Each was met by two units or more, so that these runs hardly reach any others."
     elif round(left) == 0:
-        rest = "An estimate of what is left of what these runs can reach comes to less than one."
+        rest = "By estimate (Chao2), these runs can reach less than one more."
     else:
         rest = f"Of what these runs can reach at least {round(left):,} more are left, by estimate (Chao2)."
     crowded = (

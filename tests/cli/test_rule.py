@@ -179,7 +179,7 @@ def test_without_rules_there_is_nothing_to_explain(
         ('id = "CT-10"', 'id = "count"', "'count' is no rule id"),
         ('id = "CT-10"', 'id = "CT-01.soft"', "'CT-01.soft' is no rule id"),
         ('id = "CT-10"', "id = 10", "is no list of rules"),
-        ("beyond the limit", "beyond | the limit", "is to be one line without |"),
+        ("beyond the limit", "beyond | the limit", "must be one line without |"),
         ("[[section]]", "][", "is no list of rules"),
     ],
 )

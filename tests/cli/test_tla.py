@@ -50,7 +50,7 @@ def test_check_names_each_difference(holdfast: Run, counter: Path) -> None:
     assert found.code == 1
     assert found.out.splitlines()[:2] == [
         "spec/counter_tiny.tla: is missing",
-        "spec/counter.tla: is not what the model says now",
+        "spec/counter.tla: differs from the module generated from the model",
     ]
     assert module.read_text() == changed
     assert not scope.exists()
@@ -65,7 +65,7 @@ def test_a_changed_comparison_in_spec_is_noticed(holdfast: Run, tmp_path: Path) 
     assert "    /\\ node_epoch[n] <= incarnation[p]  \\* CK-01.expired" in text
     module.write_text(text.replace("node_epoch[n] <= incarnation[p]", "node_epoch[n] < incarnation[p]", 1))
     found = holdfast("tla", "ownership", "--check", "--out", tmp_path / "spec")
-    assert (found.code, f"{module}: is not what the model says now" in found.out) == (1, True)
+    assert (found.code, f"{module}: differs from the module generated from the model" in found.out) == (1, True)
 
 
 def test_what_is_left_over_goes(holdfast: Run, counter: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,7 +90,7 @@ def test_what_is_written_by_hand_is_not_overwritten(holdfast: Run, counter: Path
     module.write_text("---- MODULE counter ----\n====\n")
     refused = holdfast("tla", "counter")
     assert refused.code == 2
-    assert refused.err == f"holdfast: spec/{name} is written by hand, and would be lost; rename it, or choose --out\n"
+    assert refused.err == f"holdfast: spec/{name} was not generated and would be lost; rename it, or choose --out\n"
     assert kept(counter) == [name]
 
 

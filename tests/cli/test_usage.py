@@ -119,7 +119,7 @@ def test_a_fault_of_ours_is_one_line(holdfast: Run, monkeypatch: pytest.MonkeyPa
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("out of luck")
 
-    monkeypatch.setattr("holdfast.cli.check.compile_model", fail)
+    monkeypatch.setattr("holdfast.cli.check.load_variant", fail)
     ran = holdfast("check", "counter.py")
     assert ran.code == 1
     assert ran.err.splitlines() == [

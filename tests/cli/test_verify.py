@@ -152,7 +152,7 @@ def test_only_some(holdfast: Run) -> None:
     assert holdfast("verify", "--only", "walk", "--only", "counter").out.splitlines()[-1] == "1 of 1 as expected"
     ran = holdfast("verify", "--only", "wlak")
     assert (ran.code, ran.out) == (2, "")
-    assert "no engine and no model is called so; did you mean walk?" in ran.err
+    assert "no engine or model has this name; did you mean walk?" in ran.err
     assert holdfast("verify", "--only", "graph").code == 2
 
 

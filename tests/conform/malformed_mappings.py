@@ -59,7 +59,7 @@ MALFORMED: dict[str, tuple[str, int, str]] = {
     "a variant twice": (SOURCE + ACK + "variants: [x,\n x]\n", 4, 'variants has "x" twice'),
     "ignore a text": (SOURCE + ACK + "ignore: beat\n", 3, 'ignore is "beat"'),
     "ignore of null": (SOURCE + ACK + "ignore: [~]\n", 3, "an element of ignore is nothing"),
-    "ignore what is an event": (SOURCE + ACK + "ignore: [ack]\n", 3, "stands in events and in ignore"),
+    "ignore what is an event": (SOURCE + ACK + "ignore: [ack]\n", 3, "is in both events and ignore"),
     "hidden a map": (SOURCE + ACK + "hidden: {x: 1}\n", 3, "hidden is a map"),
     "hidden twice": (SOURCE + ACK + "hidden: [x, x]\n", 3, 'hidden has "x" twice'),
     # source

@@ -405,7 +405,7 @@ def test_a_limit_ends_without_an_answer() -> None:
 
 def test_what_cannot_be_proved_is_refused() -> None:
     """A witness is refused, since it is no claim about all runs."""
-    with pytest.raises(UsageError, match="done: nothing that can be proved"):
+    with pytest.raises(UsageError, match="done: none of these names can be proved"):
         prove(example("two_phase_commit"), properties=["done"], cores=0)
 
 

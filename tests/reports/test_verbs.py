@@ -448,7 +448,7 @@ def test_wrong_arguments_come_first(holdfast: Run, name: str, monkeypatch: pytes
 @pytest.mark.parametrize(
     ("argv", "problem"),
     [
-        ("prove two.py --fragment --sarif r.sarif", "--fragment: --sarif means nothing to it; leave it out"),
+        ("prove two.py --fragment --sarif r.sarif", "--fragment: --sarif has no effect there; leave it out"),
         ("mutate --guards guards.md --junit r.xml", "--junit: --guards without a model tries nothing; leave it out"),
         ("verify --update --github", "--github: --update pins what is found, and judges nothing; leave it out"),
         ("check counter.py --junit r --sarif r", "--junit and --sarif both name r; give each a file of its own"),

@@ -426,12 +426,12 @@ def test_rows_keep(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--cores", "2"], "--cores is of one machine's kernel"),
+        (["--cores", "2"], "--cores is for one machine"),
         (["--graph", "g.dot"], "--graph draws what this machine explores"),
         (["--master", "spark://h:1"], "has executors on other machines; name a folder"),
         (["--s3", "http://h"], "--s3 says where"),
         (["--conf", "memory"], "write KEY=VALUE"),
-        (["--checkpoint", "a"], "a checkpoint is of one scope"),
+        (["--checkpoint", "a"], "a checkpoint belongs to one scope"),
         (["--scope", "tiny", "--checkpoint", "a", "--resume", "b"], "goes on in its own folder"),
         (["--scope", "tiny", "--checkpoint", "used"], "keeps a search already"),
         (["--scope", "tiny", "--resume", "unused"], "unused keeps no search on Spark"),

@@ -178,5 +178,5 @@ def _know(found: Mapping[str, Any], keys: set[str]) -> None:
 
 def _line(text: str) -> str:
     if "\n" in text or "|" in text:
-        raise ValueError(f"{text!r} is to be one line without |")
+        raise ValueError(f"{text!r} must be one line without |")
     return text

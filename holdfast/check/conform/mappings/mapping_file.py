@@ -148,7 +148,7 @@ def _ndjson(mapping: Mapping, given: Pairs) -> Mapping:
         damaged(place(given["events"][0]), "events is empty", "it says what each kind of line means")
     for name, at in texts(given["ignore"][1], "ignore").items() if "ignore" in given else ():
         if name in kinds:
-            damaged(at, f"{shown(name)} stands in events and in ignore", "choose one")
+            damaged(at, f"{shown(name)} is in both events and ignore", "choose one")
     return attrs.evolve(
         mapping,
         fields=SourceFields(read["when"], read["time"], read["seq"], read["source"], read.get("cause")),

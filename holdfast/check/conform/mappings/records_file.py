@@ -126,7 +126,7 @@ def _check_places(expression: MappingExpression, before: int, *, named: bool = T
         if not root.isdecimal() and not named:
             damaged(
                 expression.at,
-                f"{shown(expression.text)} does not say of which record {root} is",
+                f"{shown(expression.text)} does not name the record that has {root}",
                 f"write 1.{root} for a field of the first record",
             )
 
