@@ -181,10 +181,10 @@ class StreamTable(Model):
         require(self.opened[s], "CS-26", error=E.STREAM_NOT_OPENED)  # G-25
         require(self.owner[s] is not None, "CS-27", error=E.STREAM_INNER_ERROR)
         require(self.owned_by(s, n), "CS-28", error=E.STREAM_FENCED)  # G-26
+        # An empty stream may have been trimmed into the middle of this object: then the object may start below.
         if self.end_offset[s] > self.start_offset[s]:
             require(a == self.end_offset[s], "CS-29a", error=E.OFFSET_NOT_MATCHED)  # G-27
         else:
-            # The stream is empty, perhaps by a trim into the middle of this object: the object may start below.
             require(a <= self.start_offset[s], "CS-29b", error=E.OFFSET_NOT_MATCHED)
         for o in Offset:
             if a <= o and o < b and self.start_offset[s] <= o:

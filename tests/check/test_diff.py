@@ -329,7 +329,7 @@ def test_guards_in_another_order_answer_otherwise(compiled: Compiled) -> None:
         StepAnswer("refused", "LE-02"),
     )
     assert (dict(answer.arguments), answer.run.length) == ({"n": "n1", "e": 0}, 1)
-    assert "answered otherwise" in render_diff(found)
+    assert "denied by both" in render_diff(found)
 
 
 def test_equal_actions_are_told_from_changed_ones(compiled: Compiled) -> None:

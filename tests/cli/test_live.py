@@ -100,4 +100,4 @@ def test_a_model_without_liveness_is_refused(holdfast: Run, tmp_path: Path) -> N
     (tmp_path / "counter.py").write_text(COUNTER)
     ran = holdfast("live", LEASE, tmp_path / "counter.py")
     assert (ran.code, ran.out) == (2, "")
-    assert "Counter states nothing about liveness" in ran.err
+    assert "Counter has no leads-to property" in ran.err

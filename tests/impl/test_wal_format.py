@@ -72,5 +72,5 @@ def test_keys_are_ordered_as_places_are(places: list[Place]) -> None:
 @pytest.mark.parametrize("key", ["wal/3/x", "wal/3/", "wal/4/" + "0" * 20 + "/" + "0" * 20 + "-" + "0" * 20])
 def test_another_key_is_refused(key: str) -> None:
     """Another node's key is not taken for an object of the WAL."""
-    with pytest.raises(DamagedError, match="no key of an object"):
+    with pytest.raises(DamagedError, match="not the key of a WAL object"):
         place_of(key, "wal/3/")

@@ -344,7 +344,7 @@ def test_a_property_of_another_kind_is_refused(compiled: Compiled) -> None:
             "low",
         )
     silent = compiled(text.partition("@leads_to")[0])
-    with pytest.raises(UsageError, match="Written states nothing about liveness"):
+    with pytest.raises(UsageError, match="Written has no leads-to property"):
         answer(silent)
 
 

@@ -191,7 +191,7 @@ def test_wrong_given_constants_are_refused(gauges: System, given: dict[str, obje
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [
-        ({"Stream": 70_000}, "sort Stream has 70000 elements; 65,536 is the most"),
+        ({"Stream": 70_000}, "sort Stream has 70000 elements; the limit is 65,536"),
         ({"Node": 10**30}, "sort Node has 1000000000000000000000000000000 elements"),
         ({"Epoch": 10**30}, "parameter e of open has 1000000000000000000000000000001 values"),
     ],
@@ -204,7 +204,7 @@ def test_sizes_that_nobody_could_list_are_refused(streams: System, sizes: dict[s
 
 def test_more_cells_than_anybody_could_list_are_refused(gauges: System) -> None:
     """A map over several keys is counted as the product of their sizes."""
-    with pytest.raises(UsageError, match=r"\w+ has 90000 cells; 65,536 is the most"):
+    with pytest.raises(UsageError, match=r"\w+ has 90000 cells; the limit is 65,536"):
         Layout(gauges, resized(gauges, Node=300, Nest=300))
 
 

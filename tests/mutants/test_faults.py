@@ -90,7 +90,7 @@ def test_a_fault_keeps_the_structure_around_it(source: str, old: str, new: str, 
 
 def test_every_fault_of_a_file_can_be_planted() -> None:
     """Every fault of a long engine file is an edit that Python accepts and that changes the program."""
-    path = ROOT / "holdfast" / "lower" / "expressions.py"
+    path = ROOT / "holdfast" / "lower" / "python" / "expression_text.py"
     source = path.read_bytes()
     found = faults("holdfast/lower/python/expression_text.py", source.decode())
     sound = ast.dump(ast.parse(source))

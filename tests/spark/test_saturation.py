@@ -102,7 +102,7 @@ def test_what_is_left_of_states_allows_for_collisions() -> None:
         (saturation(0, samples=0), "No unit is done"),
         (saturation(5, 5, samples=1), "two are needed"),
         (saturation(5, 0, 1), "hardly reach any others"),
-        (saturation(5, 1, 1), "comes to less than one"),
+        (saturation(5, 1, 1), "less than one more"),
         (saturation(50, 20, 4), "at least 34 more are left"),
         (saturation(STATE_BITS, 9, 3, room=STATE_BITS), "Too many signatures"),
         (saturation(STATE_BITS - 600, 9, 3, room=STATE_BITS), "a rough one"),

@@ -173,7 +173,7 @@ def _answers(compared: LockstepResult) -> list[str]:
     if not compared.answers:
         return []
     total = sum(each.requests for each in compared.answers)
-    lines = [f"denied by both, with different answers: {count(total, 'request')} that neither grants"]
+    lines = [f"denied by both, with different answers: {count(total, 'request')}"]
     for each in sorted(compared.answers, key=lambda each: each.run.length):
         args = ", ".join(f"{name}={value}" for name, value in each.arguments)
         lines += _wrapped(

@@ -7,7 +7,7 @@ variables that it writes, and a choice between values otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import attrs
 
@@ -17,20 +17,18 @@ from holdfast.ir.expr import (
     Arithmetic,
     Compare,
     Expr,
-    Fold,
     IfElse,
     IsNone,
     Lit,
     Name,
     Not,
-    Quantified,
     Read,
     Unwrap,
     Wrap,
     rebuild,
     walk,
 )
-from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, direct_expressions, expressions, statements
+from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, statements
 from holdfast.ir.system import Var
 from holdfast.ir.types import INT, OptionalType, Scalar
 from holdfast.lower.tla.blocks import (
@@ -52,6 +50,7 @@ from holdfast.lower.tla.blocks import (
 from holdfast.lower.tla.bounds import is_loose, least_of, within
 from holdfast.lower.tla.expression_text import TlaExpressions
 from holdfast.lower.tla.loops import Loop
+from holdfast.lower.tla.names_in import bound_names, reads, touched, written
 
 NOTHING: frozenset[str] = frozenset()
 
@@ -370,34 +369,6 @@ def is_simple(expr: Expr) -> bool:
 def cut_note(kind: Scalar) -> str:
     """The comment at a bound; it names the same type as the other engines do."""
     return f"cut: {kind.of if isinstance(kind, OptionalType) else kind}"
-
-
-def written(body: Iterable[Stmt]) -> list[str]:
-    """The variables that statements write, in the order of the first writes."""
-    return list(dict.fromkeys(part.var for part in statements(tuple(body)) if isinstance(part, Assign | Fill)))
-
-
-def bound_names(body: Iterable[Stmt]) -> list[str]:
-    """The locals and bound variables of a body, in order."""
-    found: list[str] = []
-    for stmt in statements(tuple(body)):
-        match stmt:
-            case Let(name=name) | For(var=name):
-                found.append(name)
-        for expr in direct_expressions(stmt):
-            found += [part.var for part in walk(expr) if isinstance(part, Quantified | Fold)]
-    return found
-
-
-def reads(body: Iterable[Stmt]) -> frozenset[str]:
-    """The variables that statements read."""
-    return frozenset(part.var for part in expressions(tuple(body)) if isinstance(part, Read))
-
-
-def touched(body: Iterable[Stmt]) -> frozenset[str]:
-    """The variables that statements read or write."""
-    found = tuple(body)
-    return reads(found) | frozenset(written(found))
 
 
 def _mentions(expr: Expr, names: Collection[str]) -> bool:
