@@ -77,6 +77,12 @@ def test_lines_are_short(name: str) -> None:
     assert [line for line in long if not line.startswith("| ")] == []
 
 
+def test_no_finding_names_a_model_of_before() -> None:
+    """No page of a finding shows that its model has changed since its line was written."""
+    stale = [path.name for path in (ROOT / "docs/findings").glob("*.md") if "the model has changed" in path.read_text()]
+    assert stale == []
+
+
 def test_every_finding_is_in_the_index() -> None:
     """The index has a row for each finding's page, with its title and a command from the page."""
     index = (ROOT / "docs/findings/README.md").read_text()
