@@ -109,7 +109,7 @@ def walk(
         Reports for other tools.
     """
     limits = Budget() if budget is None else Budget.parse(budget)
-    campaign = WalkOptions(
+    options = WalkOptions(
         seed=seed_number(seed), traces=traces, depth=depth, run=run, pct=pct, pct_sort=pct_sort, swarm=swarm
     )
     system = load_variant(model, variant, without)
@@ -132,7 +132,7 @@ def walk(
         for option, given in (others | reports.given).items():
             if given:
                 raise UsageError(f"{option}: --log writes one run, and looks for no violation; leave it out")
-        log.write(system, usual_scope(system, scope, WALKED), campaign.seed)
+        log.write(system, usual_scope(system, scope, WALKED), options.seed)
         return HOLDS
     log.check_alone()
     # Check options and files now, so that a mistake shows before the runs and not after them.
@@ -143,7 +143,7 @@ def walk(
         result = walk_runs(
             system,
             usual_scope(system, scope, WALKED),
-            campaign,
+            options,
             properties=property or None,
             engine=engine,
             cores=cores,

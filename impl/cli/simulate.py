@@ -192,19 +192,19 @@ def simulate(
     for path in (log, history_file):
         if path is not None:
             check_writable(path)
-    campaign = Simulations(
+    simulations = Simulations(
         question, numbers, KEEP if keep is None else keep, limits, shrunk=shrink, keep_going=keep_going
     )
     shown: list[str] = []
     if seeds is None:
-        checked = campaign.run_one(is_kept=file is None)
+        checked = simulations.run_one(is_kept=file is None)
         if checked is not None:
             _write_files(checked, log, history_file, elects=question.generation == "G1")
             shown = timeline_of(checked.run) if timeline and not checked.violations else []
     else:
-        campaign.run_many(jobs)
-    campaign.report(shown, reports, json=json)
-    return campaign.exit_code
+        simulations.run_many(jobs)
+    simulations.report(shown, reports, json=json)
+    return simulations.exit_code
 
 
 def _limits(budget: str | None) -> Budget:

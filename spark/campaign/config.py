@@ -57,7 +57,7 @@ class Config:
         digest = hashlib.blake2b(f"holdfast campaign, seed {self.seed}, unit {unit}".encode(), digest_size=8)
         return int.from_bytes(digest.digest(), "big")
 
-    def campaign(self, seed: int, run: int | None = None) -> WalkOptions:
+    def walk_options(self, seed: int, run: int | None = None) -> WalkOptions:
         """The options of `holdfast walk` for the runs of a unit with this seed; ``run``: for one of them, by number."""
         return WalkOptions(
             seed=seed,
@@ -71,7 +71,7 @@ class Config:
 
     def check(self) -> None:
         """Raise UsageError for numbers out of range."""
-        self.campaign(self.seed, 0)
+        self.walk_options(self.seed, 0)
         if self.stop_after is not None and self.stop_after < 1:
             raise UsageError(f"--stop-after {self.stop_after}: choose a number from 1")
         if self.traces > MOST_RUNS or self.traces < 1:

@@ -54,7 +54,7 @@ class ReadyModel:
         self.scope = system.scope(config.scope)
         selection = select(system, config.properties or None)
         self.machine = Interpreter(system, self.scope, ghosts=selection.ghosts, properties=selection.properties)
-        plan = plan_of(self.machine, config.campaign(0), initial_states(self.machine, selection))
+        plan = plan_of(self.machine, config.walk_options(0), initial_states(self.machine, selection))
         self.walker = Walker(self.machine, selection, plan)
         # A run is shown with all ghosts, whichever properties are checked.
         everything = select(system, None)
@@ -107,7 +107,7 @@ class ReadyModel:
         result = walk(
             self.system,
             self.scope,
-            self.config.campaign(seed, run),
+            self.config.walk_options(seed, run),
             properties=self.config.properties or None,
             target=self.config.target,
         )

@@ -65,7 +65,7 @@ class WalkProgress:
 def walk(
     system: System,
     scope: Scope,
-    campaign: WalkOptions,
+    options: WalkOptions,
     *,
     properties: Sequence[str] | None = None,
     engine: Engine = "auto",
@@ -93,46 +93,46 @@ def walk(
     with interruptible(meter):
         selection = select(system, properties)
         machine = Interpreter(system, scope, ghosts=selection.ghosts, properties=selection.properties)
-        options = [part for name in properties or () for part in ("--property", name)]
-        options += [] if shrunk else ["--no-shrink"]
+        asked = [part for name in properties or () for part in ("--property", name)]
+        asked += [] if shrunk else ["--no-shrink"]
         origin = Origin(
             system,
             machine.layout,
             system.file if target is None else target,
-            (*campaign.options, *options),
-            campaign.seed,
+            (*options.command_line, *asked),
+            options.seed,
         )
-        found = _Totals(machine, selection, campaign, meter, shrunk)
-        if campaign.run is None:
+        found = _Totals(machine, selection, options, meter, shrunk)
+        if options.run is None:
             found.make_all(engine, cores or os.cpu_count() or 1, progress)
         else:
-            found.make_one(campaign.run)
+            found.make_one(options.run)
         return found.result(origin)
 
 
-def plan_of(machine: Interpreter, campaign: WalkOptions, starts: Sequence[bytes]) -> WalkPlan:
+def plan_of(machine: Interpreter, options: WalkOptions, starts: Sequence[bytes]) -> WalkPlan:
     """The plan that the runs are drawn from. Raises UsageError for an unknown sort of processes."""
     system, layout = machine.system, machine.layout
-    if campaign.pct is None:
+    if options.pct is None:
         schedule = no_schedule(system)
     else:
-        schedule = by_priority(layout, campaign.pct_sort, campaign.pct, campaign.depth)
-    return WalkPlan(campaign.seed, campaign.depth, tuple(starts), schedule, campaign.swarm)
+        schedule = by_priority(layout, options.pct_sort, options.pct, options.depth)
+    return WalkPlan(options.seed, options.depth, tuple(starts), schedule, options.swarm)
 
 
 class _Totals:
     """The totals over the runs so far, and the answer that follows from them."""
 
     def __init__(
-        self, machine: Interpreter, selection: Selection, campaign: WalkOptions, meter: Meter, shrunk: bool
+        self, machine: Interpreter, selection: Selection, options: WalkOptions, meter: Meter, shrunk: bool
     ) -> None:
         self.machine = machine
         self.shrunk = shrunk
         self.selection = selection
-        self.campaign = campaign
+        self.options = options
         self.meter = meter
         starts = initial_states(machine, selection)
-        self.plan = plan_of(machine, campaign, starts)
+        self.plan = plan_of(machine, options, starts)
         self.walker = Walker(machine, selection, self.plan)
         self.tally = self.walker.tally()
         # The rules that were decisive in the initial states count as well.
@@ -177,7 +177,7 @@ class _Totals:
     def _ended(self) -> bool:
         """Whether all runs are made, one violates a property, or the budget is spent."""
         tally = self.tally
-        if tally.violation is not None or tally.runs == self.campaign.traces:
+        if tally.violation is not None or tally.runs == self.options.traces:
             return True
         return self.meter.look(0, 0, 0, 0)
 
@@ -213,7 +213,7 @@ class _Totals:
 
     def _in_order(self, walks: Walks, cores: int) -> Iterator[WalkTally]:
         """Make the runs in chunks and yield their tallies in order. The cores work ahead of the caller."""
-        runs, chunk = self.campaign.traces, max(1, CHUNK // self.campaign.depth)
+        runs, chunk = self.options.traces, max(1, CHUNK // self.options.depth)
         chunks = ((first, min(first + chunk, runs)) for first in range(self.tally.runs, runs, chunk))
         if cores == 1:
             for first, last in chunks:
@@ -240,7 +240,7 @@ class _Totals:
         left = None if limit is None else max(limit - seconds, 0.0)
         tally = self.tally
         return WalkProgress(
-            tally.runs, self.campaign.traces, tally.steps, seconds - self.compiling, left, compiling=compiling
+            tally.runs, self.options.traces, tally.steps, seconds - self.compiling, left, compiling=compiling
         )
 
     # Answering ------------------------------------------------------------------------------------------------
@@ -281,7 +281,7 @@ class _Totals:
 
     @property
     def _wanted(self) -> int:
-        return self.campaign.traces if self.campaign.run is None else 1
+        return self.options.traces if self.options.run is None else 1
 
     def _again(self, number: int) -> RandomRun:
         """The violating run, repeated by the interpreter. Kernel and interpreter must draw the same run."""

@@ -46,7 +46,7 @@ class WalkOptions:
             raise UsageError("--pct-sort names the processes that --pct gives priorities; add --pct, such as --pct 3")
 
     @property
-    def options(self) -> tuple[str, ...]:
+    def command_line(self) -> tuple[str, ...]:
         """The command line options for the same runs, without the seed and the number of the run."""
         pct = () if self.pct is None else ("--pct", str(self.pct))
         sort = () if self.pct_sort is None else ("--pct-sort", self.pct_sort)

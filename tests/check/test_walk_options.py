@@ -43,8 +43,8 @@ def test_numbers_have_limits(option: str, least: int, most: int | None) -> None:
 
 def test_what_makes_the_same_runs() -> None:
     """The options that a command needs to repeat a run, besides the seed and the run's number."""
-    assert WalkOptions(depth=9).options == ("--depth", "9")
+    assert WalkOptions(depth=9).command_line == ("--depth", "9")
     whole = WalkOptions(depth=9, pct=2, pct_sort="Node", swarm=False)
-    assert whole.options == ("--depth", "9", "--pct", "2", "--pct-sort", "Node", "--no-swarm")
+    assert whole.command_line == ("--depth", "9", "--pct", "2", "--pct-sort", "Node", "--no-swarm")
     with pytest.raises(UsageError, match="add --pct, such as --pct 3"):
         WalkOptions(pct_sort="Node")
