@@ -5,6 +5,7 @@ The profiles are ``ci`` (``make test``) and ``nightly`` (``make test-slow``). Th
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import tempfile
@@ -35,6 +36,12 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Durations(store=config.getoption("--store-durations")))
         config.stash[KERNELS] = os.environ["HOLDFAST_CACHE"] = tempfile.mkdtemp(prefix="holdfast-tests-")
+
+
+def pytest_collection_finish() -> None:
+    """Hide the collected tests from the garbage collector, which would go through them again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
