@@ -72,7 +72,7 @@ class MutantSummary:
 
 
 def read_guards(path: Path) -> list[GuardTable]:
-    """The tables of the file. Raises UsageError for a file that is not such a list, or that contradicts itself."""
+    """The tables of the file. Raises UsageError if the file lacks a table, or contradicts itself."""
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))["table"]
         tables = [

@@ -290,12 +290,6 @@ def largest_literals(system: System) -> dict[str, int]:
     return found
 
 
-def largest_value(system: System, nat: NatType) -> int:
-    """The largest literal of the system whose type is the Nat, not counting literals that are only compared with it."""
-    written = (each.value for each in _every_expression(system) if isinstance(each, Lit) and each.type == nat)
-    return max((value for value in written if isinstance(value, int)), default=0)
-
-
 def largest_key(system: System, nat: NatType) -> int:
     """The largest literal of the Nat that the system uses as a key. A scope with a smaller bound lacks that cell."""
     keys = [key for expr in _every_expression(system) if isinstance(expr, Read) for key in expr.keys]

@@ -31,7 +31,6 @@ HEADER = re.compile(
 """The header of a batch. Groups: first and last offset, count, epoch, whether control, whether the checksum is right.
 """
 FIRST, LAST, COUNT, EPOCH, CONTROL_BATCH, VALID = 1, 2, 3, 4, 5, 9
-HEADER_BEGINS = "baseOffset: "
 
 CONTROL = re.compile(
     r"(?:controlType: [A-Z_]+\(-?[0-9]+\)|endTxnMarker: [A-Z_]+(?: coordinatorEpoch: -?[0-9]+)?"
