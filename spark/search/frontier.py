@@ -266,10 +266,6 @@ class SparkStore:
         kernel = self.kernel
         described = {"source": kernel.source, "words": kernel.words, "fan": kernel.fan}
         data = json.dumps(described, sort_keys=True).encode()
-        # Only tasks call these functions. Calling them here with nothing to do compiles them once for all tasks.
-        kernel.module.gather(0, 0, 0, 1)
-        kernel.module.strike(0, 0, 0, 1)
-        kernel.module.remaining(0, 0, 0)
         self.storage.write(KERNEL, data)
         self._payload = SearchSite(self.storage, digest(data), self.parts).payload()
 

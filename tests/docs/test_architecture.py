@@ -214,7 +214,7 @@ not a folder
 
 | library | place | why there |
 |---|---|---|
-| `numba`, `scipy` | `spark/`, `spark/campaign/work.py` | neither is right |
+| `llvmlite`, `scipy` | `spark/`, `spark/campaign/work.py` | neither is right |
 
 ## A seed to a finding on a page
 
@@ -252,6 +252,6 @@ def test_what_is_wrong_is_seen() -> None:
         "models": {"models.parts"},
     }
     assert wrong_libraries(SAMPLE) == [
-        *(f"lacks {library}" for library in SINGLE if library not in ("numba", "scipy")),
-        *("numba: spark/", "scipy: spark/campaign/work.py"),
+        *(f"lacks {library}" for library in SINGLE if library not in ("llvmlite", "scipy")),
+        *("llvmlite: spark/", "scipy: spark/campaign/work.py"),
     ]

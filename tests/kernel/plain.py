@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from holdfast.lower.kernel import build, kernel
 
 HEAD = """
+from __future__ import annotations
+
 import numpy as np
 from tests.kernel.plain import address, peek, poke, prefetch
 
@@ -27,7 +29,7 @@ def jit(function):
     return function
 
 
-entry = jit
+entry = inlined = jit
 
 
 """
@@ -53,7 +55,7 @@ def address(array: NDArray[np.int64]) -> Address:
 
 
 def peek(at: Address | int, index: int) -> int:
-    """The word at an address, as a Python int, since NumPy's arithmetic differs from both Python's and Numba's."""
+    """The word at an address, as a Python int, since NumPy's arithmetic differs from Python's."""
     if not isinstance(at, Address):
         return _word(at, index).value
     assert at.start + index >= 0

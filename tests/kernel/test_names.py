@@ -18,6 +18,7 @@ from holdfast.lower.graph.fairness import Demands
 from holdfast.lower.kernel import build, comparing, graphs, kernel, walks
 from holdfast.lower.kernel.comparing import MutantComparison
 from holdfast.lower.kernel.graphs import KernelGraph
+from holdfast.lower.kernel.llvm.text import RESERVED
 from holdfast.lower.python.interpreter import Interpreter
 from holdfast.lower.python.names import refuse_clashes
 from tests.check.walking import Both
@@ -223,8 +224,9 @@ def test_no_name_in_generated_text_is_taken_for_another(system: System, texts: d
     KernelGraph(machine, Demands(machine.layout), tuple(system.of_kind("leads_to")))
 
     assert set(texts) == {"driver.py", "walk_driver.py", "compare_driver.py", "graph_driver.py"}
+    language = "".join(f"{word} = 0\n" for word in sorted(RESERVED - {"np", *dir(builtins)}))
     for driver, text in texts.items():
-        assert list(unbound(text)) == [], driver
+        assert list(unbound(language + text)) == [], driver
     known = "HIT = CUT = OUTCOME = Taken = 0\n"
     for name, text in engines.interpreter.sources.items():
         assert list(unbound(known + text)) == [], name

@@ -68,7 +68,7 @@ SINGLE = {
     "hypothesis": "one module",
     "jinja2": "one module",
     "networkx": "one module",
-    "numba": "holdfast.lower.kernel",
+    "llvmlite": "holdfast.lower.kernel.llvm",
     "obstore": "one module",
     "pyarrow": "spark",
     "pyspark": "one module",

@@ -144,7 +144,7 @@ class _Liveness:
             graph = draw(self.machine, starts, self.demands, impatient)
             if graph is not None or self.meter.spent is not None:
                 return graph
-        from holdfast.lower.kernel.graphs import KernelGraph  # noqa: PLC0415 - Numba takes a second to import
+        from holdfast.lower.kernel.graphs import KernelGraph  # noqa: PLC0415 - small graphs do without LLVM
 
         self.machine.statistics.reset()
         try:

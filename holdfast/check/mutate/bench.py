@@ -247,7 +247,7 @@ class Bench:
             if patience is not None:
                 meter.spent = f"states: more than {patience:,}"
                 return plain, self._answered(plain, meter, origin)
-            from holdfast.check.search.kernel_search import KernelSearch, mutable_kernel  # noqa: PLC0415 - Numba is slow to load
+            from holdfast.check.search.kernel_search import KernelSearch, mutable_kernel  # noqa: PLC0415 - as in ``search``
 
             # A variant has other actions than the shared kernel. It gets a kernel of its own.
             shared = system.chosen == self.system.chosen

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 NO_BUDGET = Budget()
 
-SMALL = 150_000
-"""Number of states that the interpreter explores first. The kernel pays only beyond that, for it compiles long."""
+SMALL = 10_000
+"""Number of states that the interpreter explores first: it needs as long for them as the kernel's compiler does."""
 
 Engine = Literal["auto", "interpreter", "kernel"]
 
@@ -99,7 +99,7 @@ def search(
             plain.explore()
             if not plain.gave_up:
                 return plain.result(origin)
-        # Numba takes a second to import, and small searches do not need it.
+        # LLVM takes a moment to load, and small searches do without it.
         from holdfast.check.search.checkpoint import Checkpoint, resume  # noqa: PLC0415
         from holdfast.check.search.kernel_search import KernelSearch  # noqa: PLC0415
 

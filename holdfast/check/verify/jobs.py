@@ -174,7 +174,7 @@ class _Comparison:
 
         Variants are left out, since that kernel cannot search them.
         """
-        from holdfast.check.search.kernel_search import mutable_kernel  # noqa: PLC0415 - Numba takes a second to import
+        from holdfast.check.search.kernel_search import mutable_kernel  # noqa: PLC0415 - as in ``search``
 
         shared = mutable_kernel(self.system, self.scope)
         mutants = [system for system, _ in self._mutants() if not system.chosen]

@@ -72,7 +72,7 @@ def drawn(system: System, scope: Scope, properties: Sequence[str] | None = None)
 
 def walked(system: System, scope: Scope, steps: int | None) -> Opinion:
     """Compare random runs with the search. ``steps`` is the length of the search's shortest violation (None: none)."""
-    from holdfast.check.walk.engine import walk  # noqa: PLC0415 - Numba takes a while to import
+    from holdfast.check.walk.engine import walk  # noqa: PLC0415 - as in ``search``
 
     result = walk(system, scope, RUNS if steps is None else MANY_RUNS, engine="interpreter", cores=1, shrunk=False)
     what = _named(system, scope)

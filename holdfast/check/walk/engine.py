@@ -196,7 +196,7 @@ class _Totals:
         self.machine.statistics.reset()
 
     def _compiled(self) -> Walks:
-        # Numba takes long to import, and a small number of runs does not need it.
+        # LLVM takes a moment to load, and a small number of runs does without it.
         from holdfast.lower.kernel.walks import Walks  # noqa: PLC0415
 
         began = self.meter.seconds
@@ -207,7 +207,6 @@ class _Totals:
             finals=self.walker.finals,
             idempotent=self.selection.idempotent,
         )
-        walks.compile()
         self.compiling = self.meter.seconds - began
         return walks
 

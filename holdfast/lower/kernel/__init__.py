@@ -1,1 +1,1 @@
-"""The kernel: generated Numba code on packed states."""
+"""The kernel: generated machine code on packed states."""

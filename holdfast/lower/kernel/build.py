@@ -1,79 +1,72 @@
 """Compiles a model's kernel once: the machine code is kept on disk, named by a digest of its source.
 
-Numba stores machine code beside the file of a function. So ``build`` writes the generated text to a file of its own,
-and imports it. The file's name has a digest of the text, the compiler's versions and the processor's kind. A second
-start with the same text finds the machine code and compiles nothing.
+The digest covers the text, the translator to LLVM, LLVM's version and the processor. A second start with the same text
+on a machine of the same kind finds the machine code, and compiles nothing.
 
-A cache never stops a command. If its folder cannot be used, a temporary one takes its place. Damaged machine code is
-compiled again.
+A cache never stops a command. If its folder cannot be used, nothing is kept. Damaged machine code is compiled again: a
+file begins with a digest of its content, and content with another digest is never loaded.
 """
 
 from __future__ import annotations
 
-import atexit
 import hashlib
-import importlib.util
+import json
 import os
-import pickle
-import platform
-import shutil
-import sys
-import tempfile
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import resources
 from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
 from typing import Any
 
 import attrs
-import llvmlite
-import numba
-import numpy as np
-from numba.core.dispatcher import Dispatcher
-from numba.core.serialize import dumps
 
+from holdfast.lower.kernel.llvm.call import callable_entry
+from holdfast.lower.kernel.llvm.kinds import Kind, kind_of_json, kind_to_json
+from holdfast.lower.kernel.llvm.module import Entry, translate
+from holdfast.lower.kernel.llvm.object_code import LoadedCode, compiled, compiler
 from holdfast.lower.python.names import refuse_clashes
 
 HEAD = '''"""Generated: the kernel of one model in one scope."""
 
-import numba
+from __future__ import annotations
+
 import numpy as np
-
-from holdfast.lower.kernel.memory import address, peek, poke, prefetch
-
-jit = numba.njit(nogil=True, _nrt=False, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
-entry = numba.njit(nogil=True, _nrt=False, error_model="numpy", no_cfunc_wrapper=True, cache=True)
 
 '''
 
 TEMPLATE_BEGINS = "# The template begins here.\n"
 """The last line of a driver's head. ``kernel_text`` drops the head: it serves only readers and linters."""
 
-_CODE = "__pycache__"
-"""The folder beside the text in which Numba keeps machine code."""
-
-CODE_SUFFIX = ".nbc"
+CODE_SUFFIX = ".kernel"
 """The suffix of files with machine code."""
 
-CHECKSUM = 16
-"""The number of bytes of a checksum of machine code."""
+DIGEST = 32
+"""The number of bytes of the digest in front of machine code."""
 
 CACHE_VARIABLE = "HOLDFAST_CACHE"
 """The environment variable that names another folder for compiled kernels."""
 
+_built: dict[str, tuple[bytes, SimpleNamespace]] = {}
+"""The kernels of this process by name, each with the content of its file."""
 
-PREFIX = "kernel_"
-"""The prefix of the names of compiled modules."""
+_installed: dict[str, bytes] = {}
+"""The content of files that this process got from another machine and could not write."""
+
+compiled_here: list[str] = []
+"""The names of the kernels that this process has compiled itself, in order."""
+
+_lock = threading.Lock()
+"""Held while a kernel is built, so that two threads do not compile the same one."""
 
 
 @attrs.frozen
 class CompiledModule:
-    """The files of one module: its text, and its machine code by file name. Another machine can load it from them."""
+    """The file of one kernel: another machine with such a processor can load it instead of compiling."""
 
     name: str
-    text: bytes
-    code: Mapping[str, bytes]
+    content: bytes
 
 
 def kernel_text(functions: str, driver: str) -> str:
@@ -85,64 +78,57 @@ def kernel_text(functions: str, driver: str) -> str:
     return refuse_clashes(f"{HEAD}{functions}\n\n{template.partition(TEMPLATE_BEGINS)[2]}")
 
 
-def build(functions: str, driver: str = "driver.py") -> ModuleType:
-    """The module of a model's functions and of the driver in that file; its functions compile when they are called.
+def build(functions: str, driver: str = "driver.py") -> SimpleNamespace:
+    """The constants and the entries of the text of a model's functions and of the driver in that file.
 
-    Functions that this machine has compiled before are loaded instead. Raises RuntimeError as ``kernel_text`` does.
+    Machine code that this machine has compiled before is loaded instead of compiled. Raises RuntimeError as
+    ``kernel_text`` does.
     """
     text = kernel_text(functions, driver)
-    name = f"{PREFIX}{_digest(text)}"
-    known = sys.modules.get(name)
-    if known is not None:
-        return known
-    try:
-        return _import(_cache_folder(), name, text)
-    except Exception:  # noqa: BLE001 - whatever a broken or forbidden cache raises, compiling elsewhere mends it
-        return _import(_temporary_folder(), name, text)
+    name = _name(text)
+    with _lock:
+        if name not in _built:
+            content = _kept(name)
+            if content is None:
+                content = _content(text)
+                compiled_here.append(name)
+                with suppress(OSError):
+                    _write(_cache_folder() / f"{name}{CODE_SUFFIX}", content)
+            _built[name] = (content, _module(content))
+        return _built[name][1]
 
 
 def compiled_modules() -> list[CompiledModule]:
-    """Every compiled module that this process has imported, sorted by name, with its machine code so far."""
-    found = []
-    for name in sorted(name for name in sys.modules if name.startswith(PREFIX)):
-        path = Path(str(sys.modules[name].__file__))
-        code = {file.name: file.read_bytes() for file in sorted((path.parent / _CODE).glob(f"{name}.*{CODE_SUFFIX}"))}
-        found.append(CompiledModule(name, path.read_bytes(), code))
-    return found
+    """Every kernel that this process has compiled or loaded, sorted by name."""
+    return [CompiledModule(name, content) for name, (content, _) in sorted(_built.items())]
 
 
 def install(module: CompiledModule) -> None:
-    """Write a module from another machine to the folder where ``build`` looks for it, unless it is there already.
+    """Keep a kernel from another machine where ``build`` looks for it.
 
-    If this machine has another processor, Numba does not use the machine code and compiles.
+    If this machine has another processor, ``build`` looks for another name, and compiles.
     """
-    folder = _cache_folder()
+    path = _cache_folder() / f"{module.name}{CODE_SUFFIX}"
     try:
-        _put(folder, module)
+        if _kept(module.name) is None:
+            _write(path, module.content)
     except OSError:
-        folder = _temporary_folder()
-        # ``build`` and the processes that this one starts must find the same folder.
-        os.environ[CACHE_VARIABLE] = str(folder)
-        _put(_cache_folder(), module)
+        _installed[module.name] = module.content
 
 
-def _put(folder: Path, module: CompiledModule) -> None:
-    text = folder / f"{module.name}.py"
-    (folder / _CODE).mkdir(parents=True, exist_ok=True)
-    code = {folder / _CODE / name: data for name, data in module.code.items()}
-    if all(path.is_file() for path in (text, *code)):
-        return
-    for path, data in code.items():
-        _write(path, data)
-    # The text comes last: where it is, its machine code is.
-    _write(text, module.text)
+def _name(text: str) -> str:
+    """A name for a text's machine code: a digest of everything that the code depends on."""
+    hashed = hashlib.blake2b(digest_size=16)
+    for part in (text, compiler(), _translator()):
+        hashed.update(part.encode() + b"\0")
+    return hashed.hexdigest()
 
 
-def _digest(text: str) -> str:
-    """A digest of everything that the machine code depends on: text, intrinsics, compiler and processor."""
-    intrinsic = _source("memory.py")
-    versions = (numba.__version__, llvmlite.__version__, np.__version__, platform.python_version(), platform.machine())
-    return hashlib.blake2b("\0".join((text, intrinsic, *versions)).encode(), digest_size=12).hexdigest()
+def _translator() -> str:
+    """The source of the translator to LLVM, a file after the other."""
+    folder = resources.files(__package__).joinpath("llvm")
+    files = sorted((file for file in folder.iterdir() if file.name.endswith(".py")), key=lambda file: file.name)
+    return "\0".join(file.read_text(encoding="utf-8") for file in files)
 
 
 def _source(file: str) -> str:
@@ -156,97 +142,53 @@ def _cache_folder() -> Path:
     return root / "holdfast" / "kernels"
 
 
-def _temporary_folder() -> Path:
-    folder = Path(tempfile.mkdtemp(prefix="holdfast-kernel-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
+# Files: a digest, then a line of JSON with entries and constants, then an object file -------------------------
 
 
-def _import(folder: Path, name: str, text: str) -> ModuleType:
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{name}.py"
-    if not path.is_file() or path.read_text(encoding="utf-8") != text:
-        _write(path, text.encode())
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    # Numba finds the functions that machine code belongs to by importing their module by name.
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[name]
-        raise
-    # Only functions with ``cache=True`` have a path. Their files are replaced: see ``_CodeFiles`` and ``_Forgiving``.
-    compiled: list[Any] = [value for value in vars(module).values() if isinstance(value, Dispatcher)]
-    for function in (function for function in compiled if function._cache.cache_path is not None):
-        function._cache._cache_file = _CodeFiles(Path(function._cache.cache_path), f"{name}.{function.__name__}")
-        function._cache = _Forgiving(function._cache)
-    return module
+def _content(text: str) -> bytes:
+    """The content of the file for a text. This is where a kernel is compiled."""
+    translation = translate(text)
+    head = {
+        "constants": dict(translation.constants),
+        "entries": {
+            name: [kind_to_json(kind) for kind in (*entry.params, entry.result)]
+            for name, entry in translation.entries.items()
+        },
+    }
+    body = json.dumps(head).encode() + b"\n" + compiled(translation.llvm)
+    return _digest(body) + body
 
 
-class _CodeFiles:
-    """The machine code of one function, a file for each signature and processor. Takes the place of Numba's own files.
-
-    Numba keeps no checksum. It has one index for all signatures of a function, and two processes may write it at once.
-    Here, a file is a checksum, then a pickle of the function's name, the key and the machine code. A file that is
-    damaged, or belongs to another function or key, is not loaded.
-    """
-
-    def __init__(self, folder: Path, function: str) -> None:
-        self._folder = folder
-        self._function = function
-
-    def _path(self, key: object) -> Path:
-        return self._folder / f"{self._function}.{_checksum(repr(key).encode()).hex()}{CODE_SUFFIX}"
-
-    def save(self, key: object, data: object) -> None:
-        """Keep the code of a signature."""
-        content = dumps((self._function, key, data))  # type: ignore[no-untyped-call]
-        _write(self._path(key), _checksum(content) + content)
-
-    def load(self, key: object) -> object:
-        """The code of a signature, or None."""
-        stored = self._path(key).read_bytes()
-        checksum, content = stored[:CHECKSUM], stored[CHECKSUM:]
-        if checksum != _checksum(content):
-            return None
-        function, known, data = pickle.loads(content)  # noqa: S301 - no more is trusted than the folder of all code
-        return data if (function, known) == (self._function, key) else None
+def _module(content: bytes) -> SimpleNamespace:
+    """The constants and entries of a file's content."""
+    head, _, code = content[DIGEST:].partition(b"\n")
+    found: dict[str, Any] = json.loads(head)
+    loaded = LoadedCode(code)
+    entries: dict[str, Callable[..., Any]] = {}
+    for name, kinds in found["entries"].items():
+        *params, result = map(kind_of_json, kinds)
+        entries[name] = callable_entry(loaded, name, Entry(tuple[Kind, ...](params), result))
+    return SimpleNamespace(**found["constants"], **entries)
 
 
-def _checksum(content: bytes) -> bytes:
-    return hashlib.blake2b(content, digest_size=CHECKSUM).digest()
-
-
-class _Forgiving:
-    """Numba's cache of one function, but a file that cannot be read counts as missing, and writing may fail.
-
-    Numba reads the machine code of a function when it is first called, and an error in its files would end the call.
-    """
-
-    def __init__(self, cache: Any) -> None:
-        self._cache = cache
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._cache, name)
-
-    def load_overload(self, signature: Any, target: Any) -> Any:
-        """The machine code, or None."""
+def _kept(name: str) -> bytes | None:
+    """The content of a kernel's file; None if there is none, or if it is damaged."""
+    content = _installed.get(name)
+    if content is None:
         try:
-            return self._cache.load_overload(signature, target)
-        except Exception:  # noqa: BLE001 - whatever a broken file raises, compiling anew mends it
+            content = (_cache_folder() / f"{name}{CODE_SUFFIX}").read_bytes()
+        except OSError:
             return None
+    return content if content[:DIGEST] == _digest(content[DIGEST:]) else None
 
-    def save_overload(self, signature: Any, code: Any) -> None:
-        """Keep the machine code, if that is possible."""
-        with suppress(Exception):
-            self._cache.save_overload(signature, code)
+
+def _digest(body: bytes) -> bytes:
+    return hashlib.blake2b(body, digest_size=DIGEST).digest()
 
 
 def _write(path: Path, data: bytes) -> None:
     """Put the file in place whole, so that another process never sees half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     draft.write_bytes(data)
     draft.replace(path)

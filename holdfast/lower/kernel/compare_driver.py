@@ -1,6 +1,8 @@
 """The kernel's loop that compares a model's steps with a mutant's, state by state. A template, as ``driver.py``."""
 
 from holdfast.lower.kernel.injected import (
+    Line,
+    Rows,
     address,
     differs,
     entry,
@@ -11,7 +13,7 @@ from holdfast.lower.kernel.injected import (
 
 
 @entry
-def differing(states, first, last, wanted, whole, mutant):
+def differing(states: Rows, first, last, wanted, whole: Line, mutant: Line):
     """The index of the first state in which a wanted action takes other steps in the mutant; ``last`` if none does.
 
     Looks at the states from ``first`` to one before ``last``. ``wanted`` is a bit mask of actions. ``whole`` and

@@ -17,8 +17,8 @@ import numpy as np
 
 from holdfast.lower.kernel.injected import (
     BOUNDS, COUNTS, CUTS, ENDS, FAN, HAS_FINALS, HAS_WITNESSES, PENDING, REACHED, REDUCED, REPEATED, REPEATS,
-    STATES, STEPS, WORDS, address, canonical, entry, finals, hashed, holds, invariants, invariants_failing, jit,
-    load, peek, poke, prefetch, put, successors, triggers, witnesses,
+    STATES, STEPS, WORDS, Blocks, Line, Rows, State, address, canonical, entry, finals, hashed, holds, invariants,
+    invariants_failing, jit, load, peek, poke, prefetch, put, successors, triggers, witnesses,
 )  # fmt: skip
 
 # The template begins here.
@@ -124,7 +124,7 @@ def note_end(notes, s, cuts_before):
 
 
 @entry
-def expand(directory, chunks, row, buffers, filled, rows, cache, notes):
+def expand(directory: Rows, chunks: Rows, row, buffers: Blocks, filled: Line, rows: Rows, cache: Rows, notes: Line):
     """Expand the states of ``chunks``, from chunk ``row`` on; write successors into the buffers of their partitions.
 
     A row of ``chunks`` is a partition, the index of the first state to expand, and the index behind the last. Stops
@@ -207,7 +207,7 @@ def rehash(states_at, count, table_at, size):
 
 
 @entry
-def move(directory, first, step):
+def move(directory: Rows, first, step):
     """Move the states and tables of partitions to the larger memory that the directory names for them.
 
     Serves each ``step``-th partition, from ``first`` on. A table is built anew: the slots depend on its size.
@@ -252,7 +252,7 @@ def insert_rows(buffer_at, count, table_at, size, states_at, n):
 
 
 @entry
-def insert(directory, first, step, buffers, filled):
+def insert(directory: Rows, first, step, buffers: Blocks, filled: Line):
     """Insert the rows of one core's buffers into each ``step``-th partition, from ``first`` on."""
     buffers_at, stride = address(buffers), 8 * WORDS * buffers.shape[1]
     for part in range(first, directory.shape[0], step):
@@ -267,7 +267,7 @@ def insert(directory, first, step, buffers, filled):
 
 
 @entry
-def check(directory, first, step, seen, notes):
+def check(directory: Rows, first, step, seen: Line, notes: Line):
     """Check the new states of each ``step``-th partition, from ``first`` on: those behind the first ``seen[part]``.
 
     Notes the least state for each invariant that fails and each witness that is reached, and which properties have had
@@ -292,7 +292,7 @@ def check(directory, first, step, seen, notes):
 
 
 @entry
-def predecessors(states, first, last, targets, best, rows, notes):
+def predecessors(states: Rows, first, last, targets: Rows, best: Rows, rows: Rows, notes: Line):
     """Note for each target the least state from which one step leads to it, or to its orbit if states are reduced.
 
     Looks at the states from ``first`` to one before ``last``. A row of ``best`` is a flag, the canonical state, and
@@ -314,7 +314,7 @@ def predecessors(states, first, last, targets, best, rows, notes):
 
 
 @entry
-def listed(s, rows, notes):
+def listed(s: State, rows: Rows, notes: Line):
     """Write the successors of one state into ``rows``; returns their number."""
     return successors(s, address(rows), address(notes))
 

@@ -1,4 +1,4 @@
-"""From the bodies of actions to Numba functions over packed states.
+"""From the bodies of actions to functions over packed states, in the language of kernels.
 
 The text is that of the interpreter's emitter, except for states. There a state is bytes. Here it is words in local
 variables: ``s0``, ``s1``, … for the state, ``t0``, … for the copy that is written, ``o0``, … for the state before a
@@ -117,7 +117,7 @@ class KernelEmitter(Emitter):
         code = subtract(value, literal(origin(optional.of)))
         if code.lo >= 0:
             return super().wrap(value, optional)
-        # Numba does not compile ``:=``, which the interpreter's text uses, so a function takes its place.
+        # The language of kernels has no ``:=``, which the interpreter's text uses, so a function takes its place.
         lo, hi = (end + (end >= 0) for end in (code.lo, code.hi))
         return term(f"wrapped({code.text})", lo, hi, code)
 

@@ -7,8 +7,8 @@ empty slot. It is at most half full, so every probe ends. Edges are stored in th
 import numpy as np
 
 from holdfast.lower.kernel.injected import (
-    CUT_FLAGS, FAN, FLAG_WORDS, FLAGS, FREE, LABELS, address, entry, hashed, holds, jit, load, peek, poke, put,
-    successors,
+    CUT_FLAGS, FAN, FLAGS, FLAG_WORDS, FREE, LABELS, Line, Line16, Line32, Rows, address, entry, hashed, holds, jit,
+    load, peek, poke, put, successors,
 )  # fmt: skip
 
 # The template begins here.
@@ -50,7 +50,7 @@ def number_of(s, states_at, table, n):
 
 
 @entry
-def begin(starts, states, table):
+def begin(starts: Rows, states: Rows, table: Line32):
     """Number the initial states, which are distinct."""
     starts_at, states_at = address(starts), address(states)
     for i in range(starts.shape[0]):
@@ -58,7 +58,7 @@ def begin(starts, states, table):
 
 
 @entry
-def rehash(states, n, table):
+def rehash(states: Rows, n, table: Line32):
     """Put the numbers of the first ``n`` states, which are distinct, into an empty table."""
     states_at = address(states)
     for i in range(n):
@@ -71,7 +71,11 @@ def rehash(states, n, table):
 
 
 @entry
-def explore(first, last, n, states, table, ends, targets, labels, possible, cut, rows, notes):
+def explore(
+    first, last, n,
+    states: Rows, table: Line32, ends: Line, targets: Line32, labels: Line16, possible: Rows, cut: Rows,
+    rows: Rows, notes: Line,
+):  # fmt: skip
     """Expand the states from ``first`` to one before ``last``, as far as the arrays have room; ``n`` states are known.
 
     Returns the first state that was not expanded, and the number of states that are known then. ``ends`` has for each

@@ -1,4 +1,4 @@
-"""The Numba source of one model for its state graph: the functions that ``graph_driver.py`` calls.
+"""The kernel's text of one model for its state graph: the functions that ``graph_driver.py`` calls.
 
 A step of a graph is the state it leads to, and a label: the number of the fairness demand that the step serves. The
 properties are leads-to properties: a trigger and a goal, evaluated in every state.
@@ -75,7 +75,7 @@ class GraphSource(KernelSource):
             asked.append(f"    if {bool(term.lo) if term.constant else term.text}: found |= {bit}")
         loop = [
             "@entry",
-            f"def {numbered('asked', number)}(states, n, found{args}):",
+            f"def {numbered('asked', number)}(states: Rows, n, found: Line8{args}):",
             "    states_at = address(states)",
             "    for i in range(n):",
             f"        found[i] = {numbered('judge', number)}(load(states_at, i){args})",

@@ -8,14 +8,26 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 F = TypeVar("F", bound=Callable[..., Any])
 State = tuple[int, ...]
 Word = int | np.integer[Any]
 
-# Decorators and memory: see ``build.HEAD`` and ``memory.py``. An address counts bytes, an index counts words.
+# The kinds of the parameters of entries: see ``llvm/kinds.py``. A parameter without annotation is a number.
+Unsigned = np.uint64
+Line = NDArray[np.int64]
+Rows = NDArray[np.int64]
+Blocks = NDArray[np.int64]
+Line32 = NDArray[np.int32]
+Line16 = NDArray[np.uint16]
+Line8 = NDArray[np.uint8]
+
+# Decorators (see ``llvm/text.py``) and memory. An address is a number that counts bytes, an index counts words of 8
+# bytes. An address is valid as long as some Python object holds its array; nothing checks that, or an index.
 def jit(function: F) -> F: ...
 def entry(function: F) -> F: ...
+def inlined(function: F) -> F: ...
 def address(array: Any) -> int: ...
 def peek(start: Word, index: Word) -> int: ...
 def poke(start: Word, index: Word, value: Word) -> None: ...

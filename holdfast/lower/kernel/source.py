@@ -1,4 +1,4 @@
-"""The Numba source of one model in one scope: the functions that the kernel's drivers call.
+"""The text of one model's kernel in one scope: the functions that the kernel's drivers call.
 
 A state is a tuple of words. Every function here is small and depends on the model. The loops over tables, levels and
 walks are the same for all models. They stand in the drivers (``driver.py``, …), and are compiled together with this
@@ -162,13 +162,13 @@ class KernelSource:
         finish = (
             "    h ^= h >> np.uint64(32)\n    h *= np.uint64(0xD6E8FEB86659FD93)\n    return h ^ (h >> np.uint64(29))\n"
         )
-        yield f"def hashed(s):\n    h = {mixed}\n{finish}"
+        yield f"def hashed(s: State):\n    h = {mixed}\n{finish}"
         yield "def wrapped(value):\n    return value + 1 if value >= 0 else value\n"
         yield "def unwrapped(code):\n    return code - 1 if code > 0 else code\n"
 
     def _canonical(self) -> str:
         """A function to the least state of an orbit. A renaming is a few shifts: see ``_moved``."""
-        lines = ["def canonical(s):", f"    {self.words('s')} = s", "    best = s"]
+        lines = ["def canonical(s: State):", f"    {self.words('s')} = s", "    best = s"]
         if self.symmetry is not None:
             # The first renaming changes nothing.
             for moves in self.symmetry.moves()[1:]:
@@ -245,7 +245,7 @@ class KernelSource:
         """A function of the outcome of one instance, which Python calls: the notes are an array, not an address."""
         inner = self._instance(action, "instance", ReturnCode(self))
         args = "".join(f", {code_name(param)}" for param in action.params)
-        head = f"@entry\ndef {self.name('outcome', action)}(s{args}, notes):"
+        head = f"@entry\ndef {self.name('outcome', action)}(s: State{args}, notes: Line):"
         return f"{inner}\n\n{head}\n    return {self.name('instance', action)}(s{args}, address(notes))\n"
 
     def _instance(self, action: Action, family: str, sink: InstanceEnds) -> str:

@@ -10,21 +10,16 @@ The functions share three blocks of words, by their addresses. ``walk_source.py`
 ``SAMPLED`` is a constant, so the compiler drops the code that only a sample needs.
 """
 
-import numba
 import numpy as np
 
 from holdfast.lower.kernel.injected import (
     ACTIONS, CHANCE, CUTS, HAS_FINALS, HAS_WITNESSES, HITS, LEFT, MET, ORDER, PAIRS, POINTS, PRIORITISED, PROCESSES,
-    SAMPLED, SILENT, STATE_BITS, STRIDES, SWARM, TAKEN, UNREACHED, WEIGHTS, address, entry, finals, invariants, jit,
-    judge, list_step, load, number_of, offers, outline, peek, poke, state_of, triggers, witnesses,
+    SAMPLED, SILENT, STATE_BITS, STRIDES, SWARM, TAKEN, UNREACHED, WEIGHTS, Line, Rows, Unsigned, address, entry,
+    finals, inlined, invariants, jit, judge, list_step, load, number_of, offers, outline, peek, poke, state_of,
+    triggers, witnesses,
 )  # fmt: skip
 
 # The template begins here.
-
-# ``forceinline`` is for the functions of every step: a call would cost as much as they do.
-inlined = numba.njit(  # type: ignore[call-overload]
-    nogil=True, _nrt=False, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True
-)
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 DEPTH, STILL, FINAL, CUT, STUCK, MASKED, VIOLATED = range(7)
@@ -372,7 +367,10 @@ def follow(s, run, depth, work, counts, reached, seen, found):
 
 
 @entry
-def walk(first, last, seed, depth, starts, work, counts, reached, stops, seen, found):
+def walk(
+    first, last, seed: Unsigned, depth,
+    starts: Rows, work: Line, counts: Line, reached: Rows, stops: Rows, seen: Line, found: Rows,
+):  # fmt: skip
     """Make the runs from ``first`` to one before ``last``; stop early when ``found`` has no row for another violation.
 
     Returns the number of the first run that was not made. A row of ``stops`` has the fields of ``plan.Stops``.

@@ -1,4 +1,4 @@
-"""The Numba source of one model for random runs: the functions that ``walk_driver.py`` calls.
+"""The kernel's text of one model for random runs: the functions that ``walk_driver.py`` calls.
 
 A search checks every step of a state, a run takes only one. So the steps of an action are listed first, each with the
 number of its instance and the state it leads to. Only the step that is taken is checked.

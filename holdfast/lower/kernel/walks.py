@@ -106,11 +106,6 @@ class Walks:
         self._most_instances, self._words = source.most_instances, packing.words
         self._starts = np.array([packing.pack(state) for state in plan.starts], np.int64)
 
-    def compile(self) -> None:
-        """Compile now, so that the first runs are as fast as all others."""
-        # Numba compiles a function when it is first called.
-        self.runs(0, 0)
-
     def runs(self, first: int, last: int, after: WalkTally | None = None) -> WalkTally:
         """Make the runs from ``first`` to one before ``last``, or up to the first that violates something; count them.
 
