@@ -5,15 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
 from holdfast.check.budget import Budget
-from holdfast.check.search import engine as searches
+from holdfast.check.handover import COMPILING, LOADING, states_within
 from holdfast.check.search.engine import search
+from holdfast.check.search.kernel_search import KernelSearch
+from holdfast.check.search.plain_search import PlainSearch
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import System
 from holdfast.lower.graph.fairness import Demands
 from holdfast.lower.kernel import graphs
 from holdfast.lower.kernel.kernel import Kernel
+from holdfast.lower.layout import Layout
 from holdfast.lower.python.interpreter import Interpreter
 from tests.check.walking import Both
 from tests.kernel.comparing import Engines, differences
@@ -117,7 +121,7 @@ def test_what_is_too_wide_is_searched_by_the_interpreter(
     """If the engine is left open, the interpreter searches, with the same answer and a note."""
     system = cells(tmp_path, 16)
     wanted = search(system, system.scopes["tiny"], engine="interpreter")
-    monkeypatch.setattr(searches, "SMALL", patience)
+    monkeypatch.setattr(PlainSearch, "within", lambda *_: patience)
 
     found = search(system, system.scopes["tiny"])
 
@@ -131,7 +135,7 @@ def test_a_search_that_is_done_does_not_begin_anew(locks: System, monkeypatch: p
     """A budget that ends the interpreter's search ends it even at the point where the kernel would take over."""
     budget = Budget(states=30)
     wanted = search(locks, locks.scopes["tiny"], budget=budget, engine="interpreter")
-    monkeypatch.setattr(searches, "SMALL", 30)
+    monkeypatch.setattr(PlainSearch, "within", lambda *_: 30)
 
     assert wanted.figures.waiting > 0
     assert search(locks, locks.scopes["tiny"], budget=budget) == wanted
@@ -141,9 +145,37 @@ def test_a_search_that_is_done_does_not_begin_anew(locks: System, monkeypatch: p
 def test_the_kernel_takes_over_from_the_interpreter(locks: System, monkeypatch: pytest.MonkeyPatch) -> None:
     """A growing search starts on the interpreter and continues on the kernel; the answer equals either's alone."""
     wanted = search(locks, locks.scopes["tiny"], engine="interpreter")
-    monkeypatch.setattr(searches, "SMALL", 20)
+    monkeypatch.setattr(PlainSearch, "within", lambda *_: 20)
 
     assert search(locks, locks.scopes["tiny"]) == wanted
+
+
+@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.parametrize(("compiled", "kernels"), [(False, 0), (True, 1)])
+def test_a_compiled_kernel_takes_over_sooner(
+    compiled: bool, kernels: int, locks: System, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search that is longer than loading takes, and shorter than compiling, uses the kernel only if it is there."""
+    wanted = search(locks, locks.scopes["tiny"], engine="interpreter")
+    asked: list[KernelSearch] = []
+    explore = KernelSearch.explore
+    monkeypatch.setattr(PlainSearch, "within", lambda _, time: {LOADING: 5, COMPILING: 10**6}[time])
+    monkeypatch.setattr(Kernel, "compiled", compiled)
+    monkeypatch.setattr(KernelSearch, "explore", lambda found: (asked.append(found), explore(found)))
+
+    assert search(locks, locks.scopes["tiny"]) == wanted
+    assert len(asked) == kernels
+
+
+def test_a_costly_state_brings_the_kernel_sooner(locks: System) -> None:
+    """The more instances and renamings a state has, the fewer states the interpreter explores in a time."""
+    scope = locks.scopes["tiny"]
+    tiny, larger = (Layout(locks, evolve(scope, sizes={"Client": size, "Lock": 2})) for size in (2, 3))
+    within = states_within(COMPILING, tiny, 1)
+
+    assert 0 < states_within(COMPILING, larger, 1) < within
+    assert states_within(COMPILING, tiny, 720) < within / 10
+    assert states_within(LOADING, tiny, 1) < within
 
 
 MANY = """

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.check.search import engine as searches
 from holdfast.check.search.engine import search
+from holdfast.check.search.plain_search import PlainSearch
 from holdfast.check.walk import engine as walks
 from holdfast.check.walk.engine import walk
 from holdfast.check.walk.options import WalkOptions
@@ -101,7 +101,7 @@ def test_what_the_kernel_refuses_the_interpreter_searches(tmp_path: Path, monkey
     """Unless the kernel is requested, a search and a walk use the interpreter, and a note gives the reason."""
     safe = COUNTED.replace("CONDITION", TOO_LARGE["a sum"]).replace("== N(0) for", "<= N(2) for")
     system, campaign = written(tmp_path, safe), WalkOptions(seed=1, traces=20, depth=5)
-    monkeypatch.setattr(searches, "SMALL", 1)
+    monkeypatch.setattr(PlainSearch, "within", lambda *_: 1)
     monkeypatch.setattr(walks, "SMALL", 1)
 
     found = search(system, system.scopes["tiny"])

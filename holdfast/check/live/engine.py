@@ -26,6 +26,7 @@ import numpy as np
 
 from holdfast.check.budget import Budget, Meter, Progress, interruptible, resident_bytes
 from holdfast.check.figures import coverage
+from holdfast.check.handover import COMPILING, states_within
 from holdfast.check.live.components import Mask, part, reached
 from holdfast.check.live.explain import Reasons, why_fair
 from holdfast.check.live.fair import FairComponents
@@ -47,9 +48,6 @@ from holdfast.trace.trace import Claim, Trace
 Engine = Literal["auto", "interpreter", "kernel"]
 
 NO_BUDGET = Budget()
-
-SMALL = 50_000
-"""Number of states that the interpreter draws first. The kernel pays only beyond that, for it compiles long."""
 
 
 def live(
@@ -134,7 +132,7 @@ class _Liveness:
         starts = initial_states(self.machine, self.selection)
         self.machine.statistics.reset()
         self.starts = len(starts)
-        small = SMALL if self.engine == "auto" else None
+        small = states_within(COMPILING, self.machine.layout, 1) if self.engine == "auto" else None
 
         def impatient(depth: int, states: int, steps: int, waiting: int) -> bool:
             """Whether to stop: for the budget, or because the graph is large enough for the kernel."""

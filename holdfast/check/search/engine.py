@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from holdfast.check.budget import Budget, Meter, Progress, interruptible
+from holdfast.check.handover import COMPILING, LOADING
 from holdfast.check.result import Result
 from holdfast.check.search.plain_search import PlainSearch
 from holdfast.ir.errors import UsageError
@@ -33,9 +34,6 @@ if TYPE_CHECKING:
     from holdfast.lower.kernel.kernel import Kernel
 
 NO_BUDGET = Budget()
-
-SMALL = 10_000
-"""Number of states that the interpreter explores first: it needs as long for them as the kernel's compiler does."""
 
 Engine = Literal["auto", "interpreter", "kernel"]
 
@@ -68,9 +66,9 @@ def search(
     - ``keep_going``: go on after a violation; report each violated property once, with a shortest run.
     - ``target``: what the command line calls the model; the replay line repeats it.
     - ``engine``: ``auto`` starts on the interpreter, which needs no compiling, and turns to the kernel for larger
-      searches. A model too large for the kernel stays on the interpreter, and a note says so; with ``kernel`` this is
-      an error. Engine and ``cores`` (None: all) change the speed only. After a limit they also decide how far the
-      search came.
+      searches, sooner if the kernel is compiled already (see ``handover.py``). A model too large for the kernel stays
+      on the interpreter, and a note says so; with ``kernel`` this is an error. Engine and ``cores`` (None: all) change
+      the speed only. After a limit they also decide how far the search came.
     - ``checkpoint``: file in which the kernel saves the search. ``resume_from``: file from which it resumes. Both
       require the kernel.
     - ``kernel``: a mutable kernel, which serves the searches of many systems.
@@ -95,7 +93,8 @@ def search(
             engine = "kernel"
         plain = None
         if engine != "kernel" and kernel is None:
-            plain = PlainSearch(machine, selection, symmetry, keep_going, meter, SMALL if engine == "auto" else None)
+            plain = PlainSearch(machine, selection, symmetry, keep_going, meter)
+            plain.patience = plain.within(LOADING) if engine == "auto" else None
             plain.explore()
             if not plain.gave_up:
                 return plain.result(origin)
@@ -122,6 +121,10 @@ def search(
             plain.go_on()
             plain.notes.append(f"The interpreter searched, and not the kernel, which is faster: {error}.")
             return plain.result(origin)
+        if plain is not None and not found.kernel.compiled:
+            plain.go_on(plain.within(COMPILING))
+            if not plain.gave_up:
+                return plain.result(origin)
         return _explored(found, origin)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, Protocol
 
 import attrs
@@ -94,7 +95,6 @@ class KernelSearch(Exploration):
         super().__init__(machine, selection, symmetry, keep_going, meter)
         self.witnesses = selection.of_kind("witness")
         if kernel is None:
-            meter.stage("compiling the kernel, which happens once")
             kernel = Kernel(
                 machine,
                 self.group,
@@ -105,10 +105,17 @@ class KernelSearch(Exploration):
                 mutable=mutable,
             )
         self.kernel = kernel.without(machine.system.removed) if kernel.mutable else kernel
-        self.store = self.new_store(cores)
+        self.cores = cores
         self.checkpoint = checkpoint
         self.restore = restore
         self._paths: dict[str, list[bytes]] = {}
+
+    @cached_property
+    def store(self) -> StateStore:
+        """The visited states. They need the compiled kernel."""
+        if not self.kernel.compiled:
+            self.meter.stage("compiling the kernel, which happens once")
+        return self.new_store(self.cores)
 
     def new_store(self, cores: int) -> StateStore:
         """Create the store for the visited states. A subclass may create another one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdfast.check.budget import Meter
+from holdfast.check.handover import states_within
 from holdfast.check.search.exploration import Exploration
 from holdfast.ir.system import Property
 from holdfast.lower.outcome import Cut
@@ -70,10 +71,14 @@ class PlainSearch(Exploration):
         self._drop_reached()
         self._expand_levels()
 
-    def go_on(self) -> None:
-        """Explore the rest after giving up."""
-        self.patience, self.gave_up = None, False
+    def go_on(self, patience: int | None = None) -> None:
+        """Explore on after giving up: the rest, or up to ``patience`` states."""
+        self.patience, self.gave_up = patience, False
         self._expand_levels()
+
+    def within(self, microseconds: float) -> int:
+        """The number of states that this search explores in about this time."""
+        return states_within(microseconds, self.machine.layout, 1 if self.group is None else self.group.order)
 
     def _expand_levels(self) -> None:
         while self._level and not self._must_stop():

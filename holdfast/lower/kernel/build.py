@@ -98,6 +98,12 @@ def build(functions: str, driver: str = "driver.py") -> SimpleNamespace:
         return _built[name][1]
 
 
+def is_compiled(functions: str, driver: str = "driver.py") -> bool:
+    """Whether ``build`` would find machine code for this text."""
+    name = _name(kernel_text(functions, driver))
+    return name in _built or _kept(name) is not None
+
+
 def compiled_modules() -> list[CompiledModule]:
     """Every kernel that this process has compiled or loaded, sorted by name."""
     return [CompiledModule(name, content) for name, (content, _) in sorted(_built.items())]

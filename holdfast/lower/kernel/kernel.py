@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Action, Property
-from holdfast.lower.kernel.build import build
+from holdfast.lower.kernel.build import build, is_compiled
 from holdfast.lower.kernel.instance_ends import TAKEN
 from holdfast.lower.kernel.notes import Notes
 from holdfast.lower.kernel.packing import WORD_BITS, Packing
@@ -75,7 +76,16 @@ class Kernel:
         self.mutable = mutable
         self.removed = np.zeros(len(self.statistics.hits), np.int64)
         """For each place of the statistics' rules, 1 if the rule is removed."""
-        self.module: Any = build(self.source)
+
+    @cached_property
+    def module(self) -> Any:
+        """The constants and entries of the compiled text. The first use compiles it, or loads what was compiled."""
+        return build(self.source)
+
+    @property
+    def compiled(self) -> bool:
+        """Whether the first use of ``module`` need not compile."""
+        return is_compiled(self.source)
 
     @property
     def words(self) -> int:
@@ -110,7 +120,8 @@ class Kernel:
         caller: a kernel does not compute initial states.
         """
         assert self.mutable, "only a mutable kernel can do without rules"
-        # A shallow copy shares the machine code. Statistics and removed rules are the mutant's own.
+        # A shallow copy shares the machine code, once it is there. Statistics and removed rules are the mutant's own.
+        self.module  # noqa: B018 - see above
         mutant = copy(self)
         mutant.statistics = self.statistics.blank()
         mutant.removed = self.removed.copy()
