@@ -16,14 +16,14 @@ from impl.items import CloseItem, CreateItem, OpenItem, TrimItem
 from impl.metadata.log import Batch
 
 
-class Message(msgspec.Struct, frozen=True, gc=False, tag=True):
+class WireMessage(msgspec.Struct, frozen=True, gc=False, tag=True):
     """The content of a frame. The frame carries the name of the class."""
 
 
 # Requests: about streams, objects, nodes, and partitions ---------------------------------------------------------
 
 
-class GetOpeningStreams(Message, frozen=True, gc=False):
+class GetOpeningStreams(WireMessage, frozen=True, gc=False):
     """Register a process of a node, and get the streams that it has to recover (ND-01)."""
 
     node: int
@@ -31,7 +31,7 @@ class GetOpeningStreams(Message, frozen=True, gc=False):
     failover: bool = False
 
 
-class CreateStreams(Message, frozen=True, gc=False):
+class CreateStreams(WireMessage, frozen=True, gc=False):
     """Create streams; one event for each item (EX-06)."""
 
     node: int
@@ -39,7 +39,7 @@ class CreateStreams(Message, frozen=True, gc=False):
     items: tuple[CreateItem, ...]
 
 
-class OpenStreams(Message, frozen=True, gc=False):
+class OpenStreams(WireMessage, frozen=True, gc=False):
     """Open streams; one event for all items (EX-05)."""
 
     node: int
@@ -47,7 +47,7 @@ class OpenStreams(Message, frozen=True, gc=False):
     items: tuple[OpenItem, ...]
 
 
-class CloseStreams(Message, frozen=True, gc=False):
+class CloseStreams(WireMessage, frozen=True, gc=False):
     """Close streams; one event for all items (EX-05)."""
 
     node: int
@@ -55,7 +55,7 @@ class CloseStreams(Message, frozen=True, gc=False):
     items: tuple[CloseItem, ...]
 
 
-class TrimStreams(Message, frozen=True, gc=False):
+class TrimStreams(WireMessage, frozen=True, gc=False):
     """Trim streams; one event for each item (EX-06)."""
 
     node: int
@@ -63,7 +63,7 @@ class TrimStreams(Message, frozen=True, gc=False):
     items: tuple[TrimItem, ...]
 
 
-class DeleteStreams(Message, frozen=True, gc=False):
+class DeleteStreams(WireMessage, frozen=True, gc=False):
     """Delete streams; one event for each item (EX-06). Node and epoch are not checked."""
 
     node: int
@@ -71,26 +71,26 @@ class DeleteStreams(Message, frozen=True, gc=False):
     streams: tuple[int, ...]
 
 
-class PrepareObjects(Message, frozen=True, gc=False):
+class PrepareObjects(WireMessage, frozen=True, gc=False):
     """Reserve ids of objects (OB-01)."""
 
     count: int
     ttl_ms: int
 
 
-class CommitStreamSetObject(Message, frozen=True, gc=False):
+class CommitStreamSetObject(WireMessage, frozen=True, gc=False):
     """Commit an upload of a node's WAL, or a compaction (CS)."""
 
     commit: SetCommit
 
 
-class CommitStreamObject(Message, frozen=True, gc=False):
+class CommitStreamObject(WireMessage, frozen=True, gc=False):
     """Commit a compaction of one stream (CO)."""
 
     commit: StreamCommit
 
 
-class RegisterNode(Message, frozen=True, gc=False):
+class RegisterNode(WireMessage, frozen=True, gc=False):
     """Store the WAL configuration and the tags of a node (ND-10)."""
 
     node: int
@@ -99,20 +99,20 @@ class RegisterNode(Message, frozen=True, gc=False):
     tags: dict[str, str] = {}
 
 
-class UnregisterNode(Message, frozen=True, gc=False):
+class UnregisterNode(WireMessage, frozen=True, gc=False):
     """Remove the registration of a node (ND-11)."""
 
     node: int
 
 
-class PutIfAbsent(Message, frozen=True, gc=False):
+class PutIfAbsent(WireMessage, frozen=True, gc=False):
     """Store a value under a key, unless the key has one. The answer has the ``value`` of the key after that."""
 
     key: str
     value: bytes
 
 
-class DescribeStreams(Message, frozen=True, gc=False):
+class DescribeStreams(WireMessage, frozen=True, gc=False):
     """List streams by id, by node, or by partition (ST-60)."""
 
     stream: int | None = None
@@ -121,26 +121,26 @@ class DescribeStreams(Message, frozen=True, gc=False):
     partition: int | None = None
 
 
-class SetBroker(Message, frozen=True, gc=False):
+class SetBroker(WireMessage, frozen=True, gc=False):
     """Set the state of a broker: active, fenced, shutting_down or gone."""
 
     node: int
     state: str
 
 
-class Heartbeat(Message, frozen=True, gc=False):
+class Heartbeat(WireMessage, frozen=True, gc=False):
     """A broker reports that it is alive (ND-31). The answer has its ``state``."""
 
     node: int
 
 
-class DrainBroker(Message, frozen=True, gc=False):
+class DrainBroker(WireMessage, frozen=True, gc=False):
     """Move elastic partitions away from a broker that shuts down."""
 
     node: int
 
 
-class CreateTopic(Message, frozen=True, gc=False):
+class CreateTopic(WireMessage, frozen=True, gc=False):
     """Create a topic. ``partitions``: the replicas of each partition."""
 
     topic: str
@@ -148,7 +148,7 @@ class CreateTopic(Message, frozen=True, gc=False):
     elastic: bool = False
 
 
-class AlterReassignments(Message, frozen=True, gc=False):
+class AlterReassignments(WireMessage, frozen=True, gc=False):
     """Start or cancel moves; one event for all partitions (RA-08).
 
     ``topics``: by topic and partition, the target replicas; None cancels the move of the partition.
@@ -157,13 +157,13 @@ class AlterReassignments(Message, frozen=True, gc=False):
     topics: dict[str, dict[int, tuple[int, ...] | None]]
 
 
-class ListReassignments(Message, frozen=True, gc=False):
+class ListReassignments(WireMessage, frozen=True, gc=False):
     """List the moves in progress, of all topics or of some partitions."""
 
     topics: dict[str, tuple[int, ...]] | None = None
 
 
-class AlterPartition(Message, frozen=True, gc=False):
+class AlterPartition(WireMessage, frozen=True, gc=False):
     """A leader changes the ISR of its partition."""
 
     topic: str
@@ -175,7 +175,7 @@ class AlterPartition(Message, frozen=True, gc=False):
     version: int = 3
 
 
-class RenewEpoch(Message, frozen=True, gc=False):
+class RenewEpoch(WireMessage, frozen=True, gc=False):
     """Give a partition of this node the next leader epoch, if it still has ``leader_epoch`` (CA-47)."""
 
     node: int
@@ -185,7 +185,7 @@ class RenewEpoch(Message, frozen=True, gc=False):
     leader_epoch: int
 
 
-class ElectLeader(Message, frozen=True, gc=False):
+class ElectLeader(WireMessage, frozen=True, gc=False):
     """Elect the leader of a partition; ``kind`` is preferred or unclean."""
 
     topic: str
@@ -203,7 +203,7 @@ Body = OfStreams | OfObjects | OfNodes | OfPartitions
 # Inputs -----------------------------------------------------------------------------------------------------------
 
 
-class Request(Message, frozen=True, gc=False):
+class Request(WireMessage, frozen=True, gc=False):
     """A request of the client ``to``. ``id``: the number that the client gave to it."""
 
     to: int
@@ -211,80 +211,80 @@ class Request(Message, frozen=True, gc=False):
     body: Body
 
 
-class Committed(Message, frozen=True, gc=False):
+class CommitNotice(WireMessage, frozen=True, gc=False):
     """The quorum has committed the leader's batches below ``end`` in this term."""
 
     term: int
     end: int
 
 
-class Learned(Message, frozen=True, gc=False):
+class LearnedBatches(WireMessage, frozen=True, gc=False):
     """Committed batches, from index ``begin`` on. The controller ignores batches that it has already."""
 
     begin: int
     batches: tuple[Batch, ...]
 
 
-class Elected(Message, frozen=True, gc=False):
+class ElectionNotice(WireMessage, frozen=True, gc=False):
     """The controller leads from now on. All committed batches were sent to it before."""
 
     term: int
 
 
-class Resigned(Message, frozen=True, gc=False):
+class ResignationNotice(WireMessage, frozen=True, gc=False):
     """Another controller leads in this term, or none."""
 
     term: int
 
 
-class Woken(Message, frozen=True, gc=False):
+class WakeNotice(WireMessage, frozen=True, gc=False):
     """The time of the newest ``Wake`` has come."""
 
 
-class Deleted(Message, frozen=True, gc=False):
-    """The objects of a ``Delete`` are no longer in the object store (OB-05)."""
+class DeletionNotice(WireMessage, frozen=True, gc=False):
+    """The objects of a ``DeleteObjects`` are no longer in the object store (OB-05)."""
 
     objects: tuple[int, ...]
 
 
-Input = Request | Committed | Learned | Elected | Resigned | Woken | Deleted
+Input = Request | CommitNotice | LearnedBatches | ElectionNotice | ResignationNotice | WakeNotice | DeletionNotice
 
 
 # Outputs ----------------------------------------------------------------------------------------------------------
 
 
-class Answer(msgspec.Struct, frozen=True):
+class ItemAnswer(msgspec.Struct, frozen=True):
     """The answer to an item of a request, or to a whole request: an error, and further values by name."""
 
     error: E = E.NONE
     values: dict[str, Any] = {}
 
 
-class Reply(Message, frozen=True):
+class Reply(WireMessage, frozen=True):
     """The answers to a request, in the order of its items. A request without items has one answer."""
 
     to: int
     id: int
-    answers: tuple[Answer, ...]
+    answers: tuple[ItemAnswer, ...]
 
 
-class Append(Message, frozen=True, gc=False):
+class QuorumAppend(WireMessage, frozen=True, gc=False):
     """A batch for the quorum, to be appended at ``index`` of the metadata log."""
 
     index: int
     batch: Batch
 
 
-class Wake(Message, frozen=True, gc=False):
-    """``Woken`` is due at this time, in milliseconds. A later ``Wake`` replaces it."""
+class Wake(WireMessage, frozen=True, gc=False):
+    """``WakeNotice`` is due at this time, in milliseconds. A later ``Wake`` replaces it."""
 
     at: int
 
 
-class Delete(Message, frozen=True, gc=False):
-    """Delete objects from the object store. The driver answers with ``Deleted`` when all of them are gone (OB-05)."""
+class DeleteObjects(WireMessage, frozen=True, gc=False):
+    """Delete objects from the object store. When all are gone, the driver answers with ``DeletionNotice`` (OB-05)."""
 
     objects: tuple[int, ...]
 
 
-Output = Reply | Append | Wake | Delete
+Output = Reply | QuorumAppend | Wake | DeleteObjects

@@ -54,7 +54,7 @@ class Calls:
     def __init__(self, tasks: Tasks) -> None:
         self._tasks = tasks
         self._numbers = 0
-        self._waiting: dict[int, Gate[wire.Answer]] = {}
+        self._waiting: dict[int, Gate[wire.ItemAnswer]] = {}
 
     async def call(
         self,
@@ -63,7 +63,7 @@ class Calls:
         *,
         thrown: frozenset[E] = frozenset(),
         timeout_ms: int = TIMEOUT_MS,
-    ) -> wire.Answer:
+    ) -> wire.ItemAnswer:
         """Repeat a request until its answer has no error, and return that answer. The request has at most one item.
 
         ``wanted``: called before each repetition after an error; if it returns False, that error is raised.
@@ -83,12 +83,12 @@ class Calls:
             if not wanted():
                 raise ControllerError(answer.error)
 
-    async def _answer(self, body: wire.Body, timeout_ms: int) -> wire.Answer:
+    async def _answer(self, body: wire.Body, timeout_ms: int) -> wire.ItemAnswer:
         while True:
             # Each attempt has its own id, so that a late answer to an earlier attempt is ignored.
             self._numbers += 1
             number = self._numbers
-            gate = self._waiting[number] = Gate[wire.Answer](self._tasks)
+            gate = self._waiting[number] = Gate[wire.ItemAnswer](self._tasks)
             self._tasks.outputs.append(wire.Request(0, number, body))
             try:
                 return await gate.wait(timeout_ms)

@@ -11,7 +11,7 @@ from typing import Any
 
 from impl import wire
 from impl.broker.calls import Calls, ControllerError
-from impl.broker.messages import Identity, Step
+from impl.broker.messages import Identity, StepEvent
 from impl.broker.settings import Settings
 from impl.broker.storage import StoppedError, Storage
 from impl.broker.uploader import Uploader
@@ -45,7 +45,7 @@ class StreamHandle:
         uploader: Uploader,
         read: Read,
         item: OpenItem,
-        opened: wire.Answer,
+        opened: wire.ItemAnswer,
     ) -> None:
         self.stream, self.epoch = item.stream, item.epoch
         self.start: int = opened.values["start"]
@@ -96,7 +96,7 @@ class StreamHandle:
         del self._pending[record.base]
         self.confirm = max(self.confirm, record.base + record.count)
         values = {"stream": self.stream, "epoch": self.epoch, "base": record.base, "count": record.count}
-        self._tasks.outputs.append(Step("ack", values))
+        self._tasks.outputs.append(StepEvent("ack", values))
         return record.base
 
     # Fetch ----------------------------------------------------------------------------------------------------
@@ -181,7 +181,7 @@ class StreamHandle:
             await self._uploader.force(self.stream).wait()
         # The flag is already set, unless its rule is switched off.
         self.closed = True
-        self._tasks.outputs.append(Step("send_close", {"stream": self.stream, "epoch": self.epoch, "end": end}))
+        self._tasks.outputs.append(StepEvent("send_close", {"stream": self.stream, "epoch": self.epoch, "end": end}))
         item = CloseItem(self.stream, self.epoch, end)
         await self._calls.call(wire.CloseStreams(self._identity.node, self._identity.epoch, (item,)))
 

@@ -8,16 +8,16 @@ import msgspec
 
 from impl.errors import E
 from impl.store import interface as store
-from impl.wire import Learned, Message, Reply, Request, Wake, Woken
+from impl.wire import LearnedBatches, Reply, Request, Wake, WakeNotice, WireMessage
 
 # Commands of clients ----------------------------------------------------------------------------------------------
 
 
-class Create(Message, frozen=True, gc=False):
+class Create(WireMessage, frozen=True, gc=False):
     """Create a stream. The answer has its ``stream``."""
 
 
-class Open(Message, frozen=True, gc=False):
+class Open(WireMessage, frozen=True, gc=False):
     """Open a stream under an epoch, as soon as its last owner has closed it (CL-01).
 
     The answer has ``start`` and ``next``.
@@ -27,13 +27,13 @@ class Open(Message, frozen=True, gc=False):
     epoch: int
 
 
-class Close(Message, frozen=True, gc=False):
+class Close(WireMessage, frozen=True, gc=False):
     """Close a stream (CL-07, CL-08). The answer comes when the controller has closed it."""
 
     stream: int
 
 
-class Append(Message, frozen=True, gc=False):
+class Append(WireMessage, frozen=True, gc=False):
     """Append a batch of ``count`` records (CL-02). The answer has its ``offset``."""
 
     stream: int
@@ -41,7 +41,7 @@ class Append(Message, frozen=True, gc=False):
     payload: bytes
 
 
-class Fetch(Message, frozen=True, gc=False):
+class Fetch(WireMessage, frozen=True, gc=False):
     """Read the batches that overlap [begin, end) (CL-05). An ``end`` of None is the confirm offset.
 
     The answer has ``batches``, each a triple of base, count and payload; and ``confirm``, the confirm offset.
@@ -52,20 +52,20 @@ class Fetch(Message, frozen=True, gc=False):
     end: int | None = None
 
 
-class Trim(Message, frozen=True, gc=False):
+class Trim(WireMessage, frozen=True, gc=False):
     """Drop the offsets below ``to`` (CL-06)."""
 
     stream: int
     to: int
 
 
-class Destroy(Message, frozen=True, gc=False):
+class Destroy(WireMessage, frozen=True, gc=False):
     """Close and delete a stream (CL-10)."""
 
     stream: int
 
 
-class Produce(Message, frozen=True, gc=False):
+class Produce(WireMessage, frozen=True, gc=False):
     """Append a batch to a partition that the broker leads: values, and the numbers of an idempotent producer.
 
     The answer has its ``offset``. The refusal NOT_LEADER_OR_FOLLOWER has the ``leader`` that the broker knows of, -1 if
@@ -81,7 +81,7 @@ class Produce(Message, frozen=True, gc=False):
     timestamp: int = -1
 
 
-class Consume(Message, frozen=True, gc=False):
+class Consume(WireMessage, frozen=True, gc=False):
     """Read about ``most`` records of a partition, from the offset ``begin`` on. Only durable records are read.
 
     The answer has ``batches``, each with its base offset and its values, and ``confirmed``, the high watermark. Batches
@@ -95,7 +95,7 @@ class Consume(Message, frozen=True, gc=False):
     most: int = 1_000
 
 
-class FindLeaders(Message, frozen=True, gc=False):
+class FindLeaders(WireMessage, frozen=True, gc=False):
     """Ask any broker who leads the partitions of a topic.
 
     The answer has ``leaders``: by partition, the leader, -1 if there is none, and the leader epoch.
@@ -106,38 +106,38 @@ class FindLeaders(Message, frozen=True, gc=False):
 
 OfStream = Create | Open | Close | Append | Fetch | Trim | Destroy
 OfPartition = Produce | Consume | FindLeaders
-Asked = OfStream | OfPartition
+CommandBody = OfStream | OfPartition
 
 
 # Inputs -----------------------------------------------------------------------------------------------------------
 
 
-class Command(Message, frozen=True, gc=False):
+class Command(WireMessage, frozen=True, gc=False):
     """A command of the client ``to``. ``id``: the number that the client gave to it."""
 
     to: int
     id: int
-    body: Asked
+    body: CommandBody
 
 
-class StoreAnswer(Message, frozen=True, gc=False):
+class StoreAnswer(WireMessage, frozen=True, gc=False):
     """The answer of the object store to a ``StoreRequest``."""
 
     id: int
     answer: store.Answer
 
 
-class Stop(Message, frozen=True, gc=False):
+class Stop(WireMessage, frozen=True, gc=False):
     """Shut down in order: close all streams, upload everything, close the WAL (CL-11, PL-26); then ``Halt``."""
 
 
-Input = Command | StoreAnswer | Reply | Learned | Woken | Stop
+Input = Command | StoreAnswer | Reply | LearnedBatches | WakeNotice | Stop
 
 
 # Outputs ----------------------------------------------------------------------------------------------------------
 
 
-class Done(Message, frozen=True):
+class CommandAnswer(WireMessage, frozen=True):
     """The answer to a command. After REQUEST_TIMED_OUT its effect is unknown; after any other error it had none."""
 
     to: int
@@ -146,27 +146,27 @@ class Done(Message, frozen=True):
     values: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-class StoreRequest(Message, frozen=True, gc=False):
+class StoreRequest(WireMessage, frozen=True, gc=False):
     """An operation for the object store, answered by ``StoreAnswer``."""
 
     id: int
     operation: store.Operation
 
 
-class Halt(Message, frozen=True, gc=False):
+class Halt(WireMessage, frozen=True, gc=False):
     """The process ends now, and emits nothing more. ``reason`` is for people."""
 
     reason: str
 
 
-class Step(Message, frozen=True):
+class StepEvent(WireMessage, frozen=True):
     """A step of this process for the event log. No node acts on it. ``values``: its arguments by name."""
 
     action: str
     values: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-Output = Request | StoreRequest | Done | Wake | Halt | Step
+Output = Request | StoreRequest | CommandAnswer | Wake | Halt | StepEvent
 
 
 class Identity(msgspec.Struct, frozen=True):

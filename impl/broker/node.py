@@ -93,7 +93,7 @@ class Broker:
                 self._tasks.answer(number, answer)
             case wire.Reply():
                 self._calls.replied(event)
-            case wire.Learned(begin, batches):
+            case wire.LearnedBatches(begin, batches):
                 self._learn(begin, batches)
             case m.Command(_, _, body):
                 job = self._api.run(event, body) if isinstance(body, m.OfPartition) else self._run(event, body)
@@ -101,7 +101,7 @@ class Broker:
             case m.Stop():
                 self._stopping = self._owned.stopping = True
                 self._tasks.start(self._host.leave(self._shut_down))
-            case wire.Woken():
+            case wire.WakeNotice():
                 pass
         outputs: list[m.Output] = self._tasks.run(now)
         if self.halted is not None:
@@ -188,7 +188,7 @@ class Broker:
         """PL-04. Close all streams by force, then halt."""
         if not self._failed:
             for stream, handle in sorted(self._owned.handles.items()):
-                self._tasks.outputs.append(m.Step("fail", {"stream": stream, "epoch": handle.epoch}))
+                self._tasks.outputs.append(m.StepEvent("fail", {"stream": stream, "epoch": handle.epoch}))
         self._failed = True
         if not self._stopping:
             self._stopping = self._owned.stopping = True
@@ -212,7 +212,7 @@ class Broker:
             self._halt("shut down")
 
     async def _end(self) -> None:
-        self._tasks.outputs.append(m.Step("shut_down"))
+        self._tasks.outputs.append(m.StepEvent("shut_down"))
         while self._owned.handles:
             await self._owned.close_all()
             if self._owned.handles:
@@ -245,14 +245,14 @@ class Broker:
         try:
             values = await self._do(body)
         except RefusedError as refused:
-            done = m.Done(command.to, command.id, refused.error)
+            done = m.CommandAnswer(command.to, command.id, refused.error)
         except FailedError as error:
-            done = m.Done(command.to, command.id, outcome(error))
+            done = m.CommandAnswer(command.to, command.id, outcome(error))
             owns = isinstance(body, m.Create | m.Open | m.Close | m.Destroy)
             if owns and isinstance(error, ControllerError) and error.error in NODE_ERRORS:
                 self._halt(f"the controller answers {error.error.name}")
         else:
-            done = m.Done(command.to, command.id, E.NONE, values)
+            done = m.CommandAnswer(command.to, command.id, E.NONE, values)
         self._tasks.outputs.append(done)
 
     async def _do(self, body: m.OfStream) -> dict[str, object]:
@@ -273,7 +273,7 @@ class Broker:
                 await self._ready.wait()
                 return await self._owned.order(body)
 
-    def _make(self, item: OpenItem, opened: wire.Answer) -> StreamHandle:
+    def _make(self, item: OpenItem, opened: wire.ItemAnswer) -> StreamHandle:
         return StreamHandle(
             *(self._tasks, self._calls, self.identity, self.settings, self._storage, self._uploader),
             *(self._read, item, opened),

@@ -18,7 +18,7 @@ from impl.store.bucket import Bucket, StoreError
 class Caller(Protocol):
     """Calls the controller until it answers without an error. Raises a FailedError if it refuses."""
 
-    async def call(self, body: wire.Body) -> wire.Answer:
+    async def call(self, body: wire.Body) -> wire.ItemAnswer:
         """The answer to a request."""
         ...
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from impl import wire
 from impl.broker.calls import NODE_ERRORS, Calls, ControllerError
 from impl.broker.handle import StreamHandle
-from impl.broker.messages import Close, Destroy, Identity, Open, Step
+from impl.broker.messages import Close, Destroy, Identity, Open, StepEvent
 from impl.broker.settings import Settings
 from impl.broker.uploader import Uploader
 from impl.errors import E
@@ -19,7 +19,7 @@ from impl.tasks import FailedError, Gate, Tasks
 STRAYS_MS = 2_000
 """The period in which a process looks for streams that are open at its node, and for which it has no handle."""
 
-Make = Callable[[OpenItem, wire.Answer], StreamHandle]
+Make = Callable[[OpenItem, wire.ItemAnswer], StreamHandle]
 """Makes the handle of a stream that the controller has opened."""
 
 
@@ -153,7 +153,7 @@ class OwnedStreams:
         item = OpenItem(stream, epoch)
         request = wire.OpenStreams(self._identity.node, self._identity.epoch, (item,))
         handle = self.handles[stream] = self._make(item, await self._calls.call(request, wanted))
-        self._tasks.outputs.append(Step("hear", {"stream": stream, "epoch": epoch, "next": handle.next}))
+        self._tasks.outputs.append(StepEvent("hear", {"stream": stream, "epoch": epoch, "next": handle.next}))
         return {"start": handle.start, "next": handle.next}
 
     async def _leave(self, body: Close | Destroy) -> dict[str, object]:

@@ -13,7 +13,7 @@ import msgspec
 from impl import wire
 from impl.broker.calls import Calls, ControllerError
 from impl.broker.log_cache import CacheBlock, CacheLimits
-from impl.broker.messages import Identity, Step
+from impl.broker.messages import Identity, StepEvent
 from impl.broker.object_writer import ObjectWriter
 from impl.broker.wal import FencedError, Wal
 from impl.broker.wal_format import Record
@@ -161,7 +161,7 @@ class Recovery:
         reset = self._wal.reset()
         closes = [self._tasks.start(self._close(stream, left)) for stream, left in self._left.items()]
         await reset.wait()
-        self._tasks.outputs.append(Step("reset_wal", {}))
+        self._tasks.outputs.append(StepEvent("reset_wal", {}))
         for close in closes:
             await close.wait()
 
@@ -175,7 +175,7 @@ class Recovery:
             # A newer owner has the stream, and its open found the stream closed.
             if not rule("RC-06", error.error is E.STREAM_FENCED):
                 raise
-        self._tasks.outputs.append(Step("end_recovery", {"stream": stream, "epoch": left.epoch}))
+        self._tasks.outputs.append(StepEvent("end_recovery", {"stream": stream, "epoch": left.epoch}))
 
 
 def _closed_by(image: Image, node: int) -> dict[int, int]:

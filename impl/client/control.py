@@ -17,7 +17,7 @@ class Decision(msgspec.Struct, frozen=True):
     ``unknown``: whether an attempt may have had an effect that no answer reports.
     """
 
-    answer: wire.Answer | None
+    answer: wire.ItemAnswer | None
     error: str
     unknown: bool
 

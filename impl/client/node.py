@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from impl import wire
-from impl.broker.messages import Asked, Command, Done
+from impl.broker.messages import Command, CommandAnswer, CommandBody
 from impl.client.history import History
 from impl.client.leaders import Leaders
-from impl.client.messages import Input, Lost, Output, TimedOut, ToBroker, Unreachable
+from impl.client.messages import ConnectionLoss, Input, Output, Timeout, ToBroker, Unreachable
 from impl.client.recorder import Recorder
 from impl.tasks import Gate, Job, Place, T, Tasks, TimedOutError
 
@@ -51,7 +51,7 @@ class ClientNode:
 
     def handle(self, event: Input, now: int) -> list[Output]:
         """Handle an input at the time ``now``, in milliseconds. Returns the outputs, in order."""
-        if isinstance(event, wire.Woken):
+        if isinstance(event, wire.WakeNotice):
             self._wake = -1
         else:
             gate = self._waiting.pop(event.id, None)
@@ -88,18 +88,20 @@ class ClientNode:
         """Wait for a number of milliseconds."""
         await self.tasks.sleep(ms)
 
-    async def ask(self, node: int, body: Asked, ms: int | None = None) -> Done | Unreachable | Lost | TimedOut:
+    async def ask(
+        self, node: int, body: CommandBody, ms: int | None = None
+    ) -> CommandAnswer | Unreachable | ConnectionLoss | Timeout:
         """Send a command to the broker of a node. ``ms``: how long to wait; None for ``timeout_ms``."""
         number = self._next()
         self.tasks.outputs.append(ToBroker(node, Command(self.number, number, body)))
-        result: Done | Unreachable | Lost | TimedOut = await self._result(number, ms)
+        result: CommandAnswer | Unreachable | ConnectionLoss | Timeout = await self._result(number, ms)
         return result
 
-    async def request(self, body: wire.Body) -> wire.Reply | Unreachable | Lost | TimedOut:
+    async def request(self, body: wire.Body) -> wire.Reply | Unreachable | ConnectionLoss | Timeout:
         """Send a request to the controller that leads."""
         number = self._next()
         self.tasks.outputs.append(wire.Request(self.number, number, body))
-        result: wire.Reply | Unreachable | Lost | TimedOut = await self._result(number)
+        result: wire.Reply | Unreachable | ConnectionLoss | Timeout = await self._result(number)
         return result
 
     def next_broker(self) -> int:
@@ -113,7 +115,7 @@ class ClientNode:
             return await gate.wait(self.timeout_ms if ms is None else ms)
         except TimedOutError:
             del self._waiting[number]
-            return TimedOut(number)
+            return Timeout(number)
 
     def _next(self) -> int:
         self._requests += 1

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from impl.broker.messages import Consume, Done, FindLeaders, Produce
+from impl.broker.messages import CommandAnswer, Consume, FindLeaders, Produce
 from impl.client.history import Ending
 from impl.client.leaders import Key
 from impl.client.messages import NoLeader, Result, is_unknown, name
@@ -49,10 +49,10 @@ async def ask_until(
     unknown = False
     while True:
         node, result = await _ask_leader(client, body)
-        if isinstance(result, Done) and result.error is E.NONE:
+        if isinstance(result, CommandAnswer) and result.error is E.NONE:
             return RequestOutcome("ok", node, result.error.name, result.values)
         unknown |= is_unknown(result)
-        ends = isinstance(result, Done) and result.error in final
+        ends = isinstance(result, CommandAnswer) and result.error in final
         if ends or (unknown and not repeats_unknown) or client.now >= until:
             return RequestOutcome("info" if unknown else "fail", node, name(result), {})
         if client.leaders.leader((body.topic, body.partition)) is None:
@@ -68,7 +68,7 @@ async def _ask_leader(client: ClientNode, body: Produce | Consume) -> tuple[int 
     if node is None:
         return None, NoLeader()
     result = await client.ask(node, body)
-    if not isinstance(result, Done):
+    if not isinstance(result, CommandAnswer):
         client.leaders.forget(key, node)
     elif result.error is not E.NONE:
         client.leaders.refused(key, node, result.values)
@@ -80,7 +80,7 @@ async def _find_leader(client: ClientNode, key: Key) -> int | None:
     topic, _ = key
     for _ in client.brokers:
         result = await client.ask(client.next_broker(), FindLeaders(topic), min(FIND_MS, client.timeout_ms))
-        if isinstance(result, Done) and result.error is E.NONE:
+        if isinstance(result, CommandAnswer) and result.error is E.NONE:
             for partition, (leader, epoch) in sorted(result.values["leaders"].items()):
                 client.leaders.learn((topic, partition), leader, epoch)
         found = client.leaders.leader(key)

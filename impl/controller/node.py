@@ -26,24 +26,24 @@ from impl.metadata.log import Batch, MetadataLog
 from impl.records import Broker, Record
 from impl.rules import RefusedError, rule
 from impl.wire import (
-    Answer,
-    Append,
-    Committed,
-    Delete,
-    Deleted,
-    Elected,
+    CommitNotice,
+    DeleteObjects,
+    DeletionNotice,
+    ElectionNotice,
     ElectLeader,
     Heartbeat,
     Input,
-    Learned,
+    ItemAnswer,
+    LearnedBatches,
     OpenStreams,
     Output,
+    QuorumAppend,
     Reply,
     Request,
-    Resigned,
+    ResignationNotice,
     SetBroker,
     Wake,
-    Woken,
+    WakeNotice,
 )
 
 PERIOD_MS = 1_000
@@ -129,23 +129,23 @@ class Controller:
         match event:
             case Request():
                 return self._request(event)
-            case Committed(term, end):
+            case CommitNotice(term, end):
                 return self._committed(end) if term == self.term else []
-            case Learned(begin, batches):
+            case LearnedBatches(begin, batches):
                 return self._learn(begin, batches)
-            case Elected(term):
+            case ElectionNotice(term):
                 return self._lead(term)
-            case Resigned(term):
+            case ResignationNotice(term):
                 return self._resign() if self.term is not None and term >= self.term else []
-            case Woken():
+            case WakeNotice():
                 return self._wake()
-            case Deleted(objects):
+            case DeletionNotice(objects):
                 return self._deleted(objects) if self.term is not None else []
 
     def _request(self, request: Request) -> list[Output]:
         """EX-04 to EX-06. All answers leave in one reply, when the last of them may leave (EX-01, EX-02)."""
         if rule("EX-04", self.term is None):
-            answers = (Answer(E.NOT_CONTROLLER),) * items_of(request.body)
+            answers = (ItemAnswer(E.NOT_CONTROLLER),) * items_of(request.body)
             return [Reply(request.to, request.id, answers)]
         if isinstance(request.body, Heartbeat):
             self.heartbeats.heard(request.body.node, self.image, self.now)
@@ -157,7 +157,7 @@ class Controller:
             self._send_back(request.body, outcomes, outputs)
         if isinstance(request.body, SetBroker) and request.body.state == "fenced":
             self._scan(outputs)
-        reply = Reply(request.to, request.id, tuple(Answer(each.error, each.values) for each in outcomes))
+        reply = Reply(request.to, request.id, tuple(ItemAnswer(each.error, each.values) for each in outcomes))
         written = any(each.records for each in outcomes)
         # An answer without records waits too: it may show pending state, which a roll-back would take back.
         pending = self.log.committed < self.log.end
@@ -182,14 +182,14 @@ class Controller:
             if rule("ST-16.back", outcome.error is E.NODE_LOCKED):
                 self._alone(outputs, partial(move_back, stream=item.stream))
 
-    def _append(self, records: tuple[Record, ...]) -> Append:
+    def _append(self, records: tuple[Record, ...]) -> QuorumAppend:
         batch = Batch(records, self.term or 0, self.now)
         index = self.log.append(batch) - 1
         self.timers.observe(records, self.image, self.now)
         for record in records:
             if isinstance(record, Broker):
                 self.heartbeats.observe(record, self.image, self.now)
-        return Append(index, batch)
+        return QuorumAppend(index, batch)
 
     def _committed(self, end: int) -> list[Output]:
         self.log.commit(end)
@@ -233,9 +233,8 @@ class Controller:
         self.term = None
         if rule("EX-03", self.log.committed < self.log.end):
             self.log.roll_back()
-        refused: list[Output] = [
-            Reply(reply.to, reply.id, (Answer(E.NOT_CONTROLLER),) * len(reply.answers)) for _, reply in self._waiting
-        ]
+        answer = ItemAnswer(E.NOT_CONTROLLER)
+        refused: list[Output] = [Reply(each.to, each.id, (answer,) * len(each.answers)) for _, each in self._waiting]
         self._waiting.clear()
         return refused
 
@@ -283,7 +282,7 @@ class Controller:
         before = self.object_clock.in_flight
         self._alone(outputs, partial(self.object_clock.check, hold_deletes=True))
         doomed = self.object_clock.in_flight
-        return [Delete(doomed)] if doomed and not before else []
+        return [DeleteObjects(doomed)] if doomed and not before else []
 
     def _deleted(self, objects: tuple[int, ...]) -> list[Output]:
         """OB-05. Remove the objects from the metadata that the store has deleted."""

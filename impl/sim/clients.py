@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from impl.broker.messages import Append, Asked, Command, Create, Destroy, Done, Fetch, Trim
+from impl.broker.messages import Append, Command, CommandAnswer, CommandBody, Create, Destroy, Fetch, Trim
 from impl.client.history import Ending, F, History
 from impl.errors import E
 from impl.sim.catalog import Catalog, Entry
@@ -71,13 +71,13 @@ class Client:
         self._lives = 0
         self._command = 0
         """The number of the newest attempt."""
-        self._waits: Callable[[Done], None] | None = None
+        self._waits: Callable[[CommandAnswer], None] | None = None
         self._asked: Process | None = None
         self._known: dict[int, Process] = {}
         """By key: the process that the client takes for the owner."""
         self._index = 0
         self._started = 0
-        self._body: Asked = Create()
+        self._body: CommandBody = Create()
 
     @property
     def name(self) -> str:
@@ -117,7 +117,7 @@ class Client:
         self._body = body
         self._attempt(operation)
 
-    def _make(self, operation: ScriptOperation, entry: Entry) -> tuple[Asked, Any, int | None]:
+    def _make(self, operation: ScriptOperation, entry: Entry) -> tuple[CommandBody, Any, int | None]:
         """The command of an operation, and the value and the offset of its begin in the history."""
         known = entry.start + int(operation.part * (max(entry.end, entry.start) - entry.start))
         match operation.f:
@@ -162,13 +162,13 @@ class Client:
 
     # Its end ----------------------------------------------------------------------------------------------------
 
-    def receive(self, done: Done) -> None:
+    def receive(self, done: CommandAnswer) -> None:
         """Take an answer. Only the first answer to the newest attempt counts."""
         if self._waits is not None and done.id == self._command:
             waits, self._waits = self._waits, None
             waits(done)
 
-    def _answered(self, operation: ScriptOperation, process: Process, done: Done) -> None:
+    def _answered(self, operation: ScriptOperation, process: Process, done: CommandAnswer) -> None:
         if done.error is E.NONE:
             self._succeed(operation, process, done.values)
         elif done.error is E.REQUEST_TIMED_OUT:

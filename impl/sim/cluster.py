@@ -17,26 +17,26 @@ from impl.sim.queue import Queue
 from impl.sim.store_faults import FaultyStore
 from impl.sim.tape import Fault, Tape, spread, stream
 from impl.wire import (
-    Append,
     Body,
     CloseStreams,
+    CommitNotice,
     CommitStreamSetObject,
-    Committed,
-    Delete,
-    Deleted,
+    DeleteObjects,
     DeleteStreams,
-    Elected,
+    DeletionNotice,
+    ElectionNotice,
     GetOpeningStreams,
     Input,
-    Learned,
+    LearnedBatches,
     OpenStreams,
     Output,
+    QuorumAppend,
     Reply,
     Request,
-    Resigned,
+    ResignationNotice,
     TrimStreams,
     Wake,
-    Woken,
+    WakeNotice,
 )
 
 GAP_MS, DEAF_MS = 3_000, 4_000
@@ -150,18 +150,18 @@ class Cluster:
                 if any(each.error is not E.NONE for each in answers):
                     self.refused_at = self._queue.now
                 self._reply(process, Reply(request.to, number, answers))
-            case Append(at, batch):
+            case QuorumAppend(at, batch):
                 self._append(index, at, batch)
             case Wake(at):
                 self._wakes[index] = at
                 self._queue.at(at, self._wake, index, at)
-            case Delete(objects):
+            case DeleteObjects(objects):
                 keys = tuple(self._object_key(each) for each in objects)
-                self._store.delete(keys, lambda: self._handle(index, Deleted(objects)))
+                self._store.delete(keys, lambda: self._handle(index, DeletionNotice(objects)))
 
     def _wake(self, index: int, at: int) -> None:
         if self._wakes[index] == at:
-            self._handle(index, Woken())
+            self._handle(index, WakeNotice())
             self._burn()
 
     # Commits --------------------------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ class Cluster:
         self._announce()
         leader = self.quorum.leader
         if leader is not None and end > self.controllers[leader.controller].log.committed:
-            self._handle(leader.controller, Committed(leader.term, end))
+            self._handle(leader.controller, CommitNotice(leader.term, end))
 
     def _announce(self) -> None:
         """Tell all processes about batches that are newly committed."""
@@ -236,7 +236,7 @@ class Cluster:
         """A controller hears that it leads no more. Nobody knows the outcome of the requests that it has to answer."""
         if self.controllers[index].term == term:
             self._resigns = True
-            self._handle(index, Resigned(term))
+            self._handle(index, ResignationNotice(term))
             self._resigns = False
 
     def _elect(self, index: int) -> None:
@@ -247,8 +247,8 @@ class Cluster:
         self.home = index
         self.elections += 1
         begin = self.controllers[index].log.end
-        self._handle(index, Learned(begin, self.quorum.learned(begin)))
-        self._handle(index, Elected(leader.term))
+        self._handle(index, LearnedBatches(begin, self.quorum.learned(begin)))
+        self._handle(index, ElectionNotice(leader.term))
         self._log.events.append((self._queue.now, f"c{index}", "elected", {"term": leader.term}))
 
 

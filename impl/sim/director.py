@@ -8,7 +8,7 @@ switch AM-20 under the same epoch.
 
 from __future__ import annotations
 
-from impl.broker.messages import Close, Command, Done, Open
+from impl.broker.messages import Close, Command, CommandAnswer, Open
 from impl.client.history import Ending, History
 from impl.errors import E
 from impl.metadata.log import Batch
@@ -156,7 +156,7 @@ class Director:
         self._numbers += 1
         self._fleet.tell(process, Command(0, self._numbers, Close(stream)))
 
-    def answered(self, process: Process, done: Done) -> None:
+    def answered(self, process: Process, done: CommandAnswer) -> None:
         """A broker has answered. Only the answer to the newest open of a stream matters."""
         key = self._commands.pop(done.id, None)
         owner = None if key is None else self.owners.get(key)

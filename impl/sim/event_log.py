@@ -15,7 +15,7 @@ from impl.metadata.log import Batch
 from impl.rules import missed
 from impl.store.interface import Answer as StoreAnswer
 from impl.store.interface import Delete, Get, List, Operation, Put
-from impl.wire import Answer, Request
+from impl.wire import ItemAnswer, Request
 
 Event = tuple[int, str, str, Any]
 """The time in milliseconds, the process or the controller, the kind, and the subject, whose type goes with the kind."""
@@ -35,7 +35,7 @@ class ExecutedRequest:
 
     def __init__(self, sender: str, request: Request, *, stale: bool) -> None:
         self.sender, self.request, self.stale = sender, request, stale
-        self.answers: tuple[Answer, ...] | None = None
+        self.answers: tuple[ItemAnswer, ...] | None = None
         self.lost = False
         self.unknown = False
         self.post: tuple[tuple[int, Any, Any, Any], ...] = ()
@@ -122,7 +122,7 @@ def _fields(subject: Any) -> dict[str, Any]:
             return {"index": subject.index, "term": subject.batch.term, "records": records}
         case Effect():
             return {"await": subject.request.id, "answer": type(subject.answer).__name__}
-        case messages.Step(action, values):
+        case messages.StepEvent(action, values):
             return {"step": action, "values": values}
         case Request(_, number, body):
             return {"await": number, "request": type(body).__name__}

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from impl.broker import messages
-from impl.broker.messages import Command, Done, Halt, Identity, Step, StoreAnswer, StoreRequest
+from impl.broker.messages import Command, CommandAnswer, Halt, Identity, StepEvent, StoreAnswer, StoreRequest
 from impl.errors import E
 from impl.metadata.log import Batch
 from impl.records import S3StreamSetObject
@@ -23,7 +23,7 @@ from impl.sim.store_faults import FaultyStore
 from impl.sim.tape import Tape, stream
 from impl.store.interface import Answer
 from impl.tasks import Place
-from impl.wire import Learned, Reply, Request, Wake, Woken
+from impl.wire import LearnedBatches, Reply, Request, Wake, WakeNotice
 
 IMAGE_MS, HOLD_MS, COALESCE_MS = 20, 10_000, 1_500
 """The longest time until a broker learns a commit: usually, with ``image_delay``, and with ``image_coalesce``."""
@@ -58,7 +58,7 @@ class Fleet:
         network: Network,
         make: Make,
         *,
-        done: Callable[[Process, Done], None],
+        done: Callable[[Process, CommandAnswer], None],
         started: Callable[[Process], None],
         ended: Callable[[Process, bool], None],
     ) -> None:
@@ -74,10 +74,10 @@ class Fleet:
         self._routes: dict[type, Callable[[Process, Any], None]] = {
             Request: self._request,
             StoreRequest: self._store_request,
-            Done: self._answered,
+            CommandAnswer: self._answered,
             Wake: self._wake_later,
             Halt: self._halt,
-            Step: self._step,
+            StepEvent: self._step,
         }
 
     # Start and end --------------------------------------------------------------------------------------------
@@ -93,7 +93,7 @@ class Fleet:
         self.processes.append(process)
         self.current[node] = process
         self._log.events.append((now, process.name, "start", {"node": node, "epoch": epoch}))
-        self.deliver(process, Woken())
+        self.deliver(process, WakeNotice())
         self._feed(process)
         self._started(process)
         return process
@@ -225,7 +225,7 @@ class Fleet:
         batches = self.cluster.committed(process.seen)
         if batches and process.alive:
             begin, process.seen = process.seen, process.seen + len(batches)
-            self.deliver(process, Learned(begin, self._unnamed(process, batches)))
+            self.deliver(process, LearnedBatches(begin, self._unnamed(process, batches)))
 
     def _unnamed(self, process: Process, batches: tuple[Batch, ...]) -> tuple[Batch, ...]:
         """The batches as the process gets them: a fault takes the ranges of stream set objects out."""
@@ -272,7 +272,7 @@ class Fleet:
 
         self._store.send(process.node, request.operation, answered, taken)
 
-    def _answered(self, process: Process, done: Done) -> None:
+    def _answered(self, process: Process, done: CommandAnswer) -> None:
         if done.to:
             self._network.send(self._network.link(process.node, ">client"), self._done, process, done)
         else:
@@ -287,11 +287,11 @@ class Fleet:
     def _wake(self, process: Process, at: int) -> None:
         if process.wake_at == at and process.alive:
             process.wake_at = -1
-            self.deliver(process, Woken())
+            self.deliver(process, WakeNotice())
 
     def _halt(self, process: Process, halt: Halt) -> None:
         self._log.events.append((self._queue.now, process.name, "halt", {"reason": halt.reason}))
         self._end(process, 1_000 + int(self._weather() * RESTART_MS), noticed=True)
 
-    def _step(self, process: Process, step: Step) -> None:
+    def _step(self, process: Process, step: StepEvent) -> None:
         self._log.events.append((self._queue.now, process.name, "step", step))

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from impl.broker.messages import Done
+from impl.broker.messages import CommandAnswer
 from impl.broker.wal_format import Record
 from impl.client.history import History
 from impl.metadata.log import Batch
@@ -78,7 +78,7 @@ class Load(Protocol):
     def learn(self, batches: tuple[Batch, ...]) -> None:
         """The quorum has committed batches."""
 
-    def done(self, process: Process, done: Done) -> None:
+    def done(self, process: Process, done: CommandAnswer) -> None:
         """The answer of a broker has arrived."""
 
     def reply(self, sender: Any, reply: Reply) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from impl.broker.messages import Done
+from impl.broker.messages import CommandAnswer
 from impl.client.history import History
 from impl.metadata.log import Batch
 from impl.rules import decided
@@ -220,7 +220,7 @@ class World:
         self.load.learn(batches)
         self.fleet.learn(batches)
 
-    def _done(self, process: Process, done: Done) -> None:
+    def _done(self, process: Process, done: CommandAnswer) -> None:
         self.load.done(process, done)
 
     def _reply(self, sender: Any, reply: Reply) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from impl.broker.messages import Done
+from impl.broker.messages import CommandAnswer
 from impl.broker.wal_format import Record
 from impl.metadata.log import Batch
 from impl.sim import script
@@ -90,7 +90,7 @@ class StreamLoad:
         """The director reads the states of brokers."""
         self.director.learn(batches)
 
-    def done(self, process: Process, done: Done) -> None:
+    def done(self, process: Process, done: CommandAnswer) -> None:
         """An answer goes to the client, or to the director."""
         if done.to:
             self.clients[done.to].receive(done)

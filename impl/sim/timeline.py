@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from impl.broker import wal_format
-from impl.broker.messages import Step, StoreRequest
+from impl.broker.messages import StepEvent, StoreRequest
 from impl.metadata.image import changed
 from impl.oracles.verdict import Violation
 from impl.records import Partition, PartitionChange, Record
@@ -20,7 +20,6 @@ from impl.sim.run import Run
 from impl.sim.timeline_rows import Row, faults, operations
 from impl.store.interface import Delete, Operation, Put
 from impl.wire import (
-    Answer,
     Body,
     CloseStreams,
     CommitStreamObject,
@@ -28,6 +27,7 @@ from impl.wire import (
     CreateStreams,
     DeleteStreams,
     GetOpeningStreams,
+    ItemAnswer,
     OpenStreams,
     SetBroker,
     TrimStreams,
@@ -101,7 +101,7 @@ class _View:
         match subject:
             case ExecutedRequest():
                 yield from self._executed(subject)
-            case Step(action, values):
+            case StepEvent(action, values):
                 yield from self._step(source, action, values)
             case StoreRequest(_, operation):
                 yield from self._stored(operation)
@@ -132,7 +132,7 @@ class _View:
                     owner = "" if newest is None else f", node {newest.node} from offset {newest.start}"
                     self._learn(stream, f"{row.state.name}, epoch {row.epoch}{owner}")
 
-    def _requests(self, body: Body, answers: Sequence[Answer]) -> list[str]:
+    def _requests(self, body: Body, answers: Sequence[ItemAnswer]) -> list[str]:
         """The texts of a request, one for each stream that is shown."""
         found: list[tuple[int | None, str]] = []
         match body:
@@ -268,7 +268,7 @@ def _at_end(end: int) -> str:
     return "" if end == -1 else f" at offset {end}"
 
 
-def _said(answers: Sequence[Answer]) -> str:
+def _said(answers: Sequence[ItemAnswer]) -> str:
     """The errors of an answer; nothing if there are none."""
     errors = sorted({each.error.name for each in answers} - {"NONE"})
     return f": refused, {', '.join(errors)}" if errors else ""

@@ -158,7 +158,7 @@ class Clients:
         for violation in verdict.violations:
             raise BrokenError(violation.oracle, violation.message)
 
-    def _end_send(self, client: Client, attempt: Attempt, batch: Batch, done: m.Done | None) -> None:
+    def _end_send(self, client: Client, attempt: Attempt, batch: Batch, done: m.CommandAnswer | None) -> None:
         """Record the end of an attempt. ``done``: the answer, or None if the process has ended without one.
 
         Raises BrokenError if the answer contradicts earlier ones (exactly once).
@@ -196,7 +196,7 @@ class Clients:
         client.batch = None
         client.number += unknown
 
-    def _end_read(self, attempt: Attempt, done: m.Done | None) -> None:
+    def _end_read(self, attempt: Attempt, done: m.CommandAnswer | None) -> None:
         if done is None or done.error is not E.NONE:
             # A read has no effect, so if its process is gone, it counts as failed and not as unknown.
             self._complete(attempt.index, "fail", None if done is None else done.error)

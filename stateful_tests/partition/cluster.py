@@ -24,7 +24,7 @@ KINDS: dict[str, type] = {
     "closes": wire.CloseStreams,
     "opens": wire.OpenStreams,
     "elections": wire.ElectLeader,
-    "metadata": wire.Learned,
+    "metadata": wire.LearnedBatches,
     "storage": m.StoreRequest,
 }
 """The kinds of messages that can be held back, by name."""
@@ -46,7 +46,7 @@ class Cluster(World):
         self.holding: set[tuple[str, int]] = set()
         """The kinds of messages that are held back, each with the node that sends or receives them."""
         self.holds = self._is_held
-        self._answer: wire.Answer | None = None
+        self._answer: wire.ItemAnswer | None = None
         self.brokers = dict(zip(self.nodes, self.serving(*self.nodes), strict=True))
         """The newest process of each node."""
         homes = tuple((self.nodes[number % nodes],) for number in self.partitions)
@@ -62,7 +62,7 @@ class Cluster(World):
             self._step()
             count -= 1
 
-    def operate(self, body: wire.Body) -> wire.Answer:
+    def operate(self, body: wire.Body) -> wire.ItemAnswer:
         """Send a request of the operator to the controller, which answers at once."""
         self.control(wire.Request(0, OPERATOR, body))
         answer = self._answer
@@ -87,9 +87,11 @@ class Cluster(World):
         if not self.held:
             return
         flight = self.held[place % len(self.held)]
-        if isinstance(flight.message, wire.Learned):
+        if isinstance(flight.message, wire.LearnedBatches):
             flight = next(
-                each for each in self.held if each.process is flight.process and isinstance(each.message, wire.Learned)
+                each
+                for each in self.held
+                if each.process is flight.process and isinstance(each.message, wire.LearnedBatches)
             )
         self.held = [each for each in self.held if each is not flight]
         holds, self.holds = self.holds, lambda _: False

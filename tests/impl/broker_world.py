@@ -24,8 +24,8 @@ class World:
         self.controller = Controller(Profile(v6=fast_close, as_built=as_built), now=1_000_000)
         self.store = MemoryStore()
         self.brokers: dict[str, Broker] = {}
-        self.done: dict[int, m.Done] = {}
-        self.steps: list[tuple[str, m.Step]] = []
+        self.done: dict[int, m.CommandAnswer] = {}
+        self.steps: list[tuple[str, m.StepEvent]] = []
         self.requests: list[tuple[str, wire.Body]] = []
         self.halted: dict[str, str] = {}
         self.drops: Callable[[str, m.Output], bool] = lambda name, output: False
@@ -39,7 +39,7 @@ class World:
         name = name or f"n{node}.{epoch}"
         self.brokers[name] = Broker(m.Identity(node, epoch), self.settings, self.now)
         self._seen[name] = 0
-        self._inputs.append((name, wire.Woken()))
+        self._inputs.append((name, wire.WakeNotice()))
         self.settle()
         return name
 
@@ -47,13 +47,13 @@ class World:
         """Crash a process."""
         self.brokers.pop(name).crash()
 
-    def tell(self, name: str, body: m.Asked) -> int:
+    def tell(self, name: str, body: m.CommandBody) -> int:
         """Send a command to a process; it arrives with the next ``settle``."""
         self._commands += 1
         self._inputs.append((name, m.Command(9, self._commands, body)))
         return self._commands
 
-    def ask(self, name: str, body: m.Asked, *, wait: int = 2_000) -> m.Done:
+    def ask(self, name: str, body: m.CommandBody, *, wait: int = 2_000) -> m.CommandAnswer:
         """The answer to a command. Fails if it does not come within a time."""
         number = self.tell(name, body)
         self.settle()
@@ -62,7 +62,7 @@ class World:
             self.advance(100)
         return self.done[number]
 
-    def value(self, name: str, body: m.Asked) -> dict[str, Any]:
+    def value(self, name: str, body: m.CommandBody) -> dict[str, Any]:
         """The values of an answer without an error."""
         done = self.ask(name, body)
         assert done.error is E.NONE, done.error
@@ -75,8 +75,8 @@ class World:
     def advance(self, ms: int) -> None:
         """Move the clock, and run everything that is due."""
         self.now += ms
-        self._inputs += [(name, wire.Woken()) for name in self.brokers]
-        self._to_controller("", wire.Woken())
+        self._inputs += [(name, wire.WakeNotice()) for name in self.brokers]
+        self._to_controller("", wire.WakeNotice())
         self.settle()
 
     def settle(self, most: int = 100_000) -> None:
@@ -97,12 +97,12 @@ class World:
                 self._to_controller(name, output)
             case m.StoreRequest(number, operation):
                 self._inputs.append((name, m.StoreAnswer(number, self.store.execute(operation))))
-            case m.Done():
+            case m.CommandAnswer():
                 self.done[output.id] = output
             case m.Halt(reason):
                 self.halted[name] = reason
                 del self.brokers[name]
-            case m.Step():
+            case m.StepEvent():
                 self.steps.append((name, output))
             case wire.Wake():
                 pass
@@ -112,17 +112,17 @@ class World:
         while outputs:
             output = outputs.popleft()
             match output:
-                case wire.Append(index, _):
-                    outputs += self.controller.handle(wire.Committed(0, index + 1), self.now)
+                case wire.QuorumAppend(index, _):
+                    outputs += self.controller.handle(wire.CommitNotice(0, index + 1), self.now)
                     self._publish()
                 case wire.Reply():
                     self._inputs.append((name, output))
-                case wire.Delete(objects):
-                    outputs += self.controller.handle(wire.Deleted(objects), self.now)
+                case wire.DeleteObjects(objects):
+                    outputs += self.controller.handle(wire.DeletionNotice(objects), self.now)
 
     def _publish(self) -> None:
         """Send the committed metadata to all processes."""
         batches = tuple(self.controller.log.batches)
         for name in self.brokers:
             begin, self._seen[name] = self._seen[name], len(batches)
-            self._inputs.append((name, wire.Learned(begin, batches[begin:])))
+            self._inputs.append((name, wire.LearnedBatches(begin, batches[begin:])))

@@ -59,17 +59,17 @@ class Process:
         """The number of inputs after which the process crashes."""
         self.sends_last = True
         """Whether the outputs of the input before the crash leave the process."""
-        self.done: dict[int, m.Done] = {}
-        self.steps: list[m.Step] = []
+        self.done: dict[int, m.CommandAnswer] = {}
+        self.steps: list[m.StepEvent] = []
         self._commands = 0
 
-    def send(self, body: m.Asked) -> int:
+    def send(self, body: m.CommandBody) -> int:
         """Give the process a command, and return its number."""
         self._commands += 1
         self.world.flights.append(Flight(self, m.Command(0, self._commands, body), to_process=True))
         return self._commands
 
-    def ask(self, body: m.Asked) -> m.Done:
+    def ask(self, body: m.CommandBody) -> m.CommandAnswer:
         """Give the process a command, and run the world until it is answered."""
         number = self.send(body)
         self.world.run(lambda: number in self.done)
@@ -102,13 +102,13 @@ class Process:
         match output:
             case wire.Request() | m.StoreRequest():
                 self.world.flights.append(Flight(self, output, to_process=False))
-            case m.Done():
+            case m.CommandAnswer():
                 self.done[output.id] = output
             case wire.Wake(at):
                 self.wake = at
             case m.Halt(reason):
                 self.alive, self.halted = False, reason
-            case m.Step():
+            case m.StepEvent():
                 self.steps.append(output)
 
 
@@ -138,7 +138,7 @@ class World:
         """Start a process of a node. Its epoch is the time, unless another one is given (ID-03)."""
         process = Process(self, m.Identity(node, self.now if epoch is None else epoch), self.settings)
         self.processes.append(process)
-        self._send(process, wire.Learned(0, tuple(self.batches)))
+        self._send(process, wire.LearnedBatches(0, tuple(self.batches)))
         return process
 
     def serving(self, *nodes: int) -> list[Process]:
@@ -180,17 +180,17 @@ class World:
         begin = len(self.batches)
         while outputs:
             match outputs.popleft():
-                case wire.Append(index, batch):
+                case wire.QuorumAppend(index, batch):
                     self.batches.append(batch)
-                    outputs.extend(self.controller.handle(wire.Committed(0, index + 1), self.now))
+                    outputs.extend(self.controller.handle(wire.CommitNotice(0, index + 1), self.now))
                 case wire.Reply() as reply:
                     self._send(self.processes[reply.to], reply)
-                case wire.Delete(objects):
+                case wire.DeleteObjects(objects):
                     self.store.execute(Delete(tuple(object_key(each) for each in objects)))
-                    outputs.extend(self.controller.handle(wire.Deleted(objects), self.now))
+                    outputs.extend(self.controller.handle(wire.DeletionNotice(objects), self.now))
         if len(self.batches) > begin:
             for process in self.processes:
-                self._send(process, wire.Learned(begin, tuple(self.batches[begin:])))
+                self._send(process, wire.LearnedBatches(begin, tuple(self.batches[begin:])))
 
     def _step(self) -> None:
         if self.flights:
@@ -200,10 +200,10 @@ class World:
         for process in self.processes:
             if _is_awake(process) and process.wake is not None and process.wake <= self.now:
                 process.wake = None
-                process.take(wire.Woken())
+                process.take(wire.WakeNotice())
         if self._tick <= self.now:
             self._tick += PERIOD_MS
-            self.control(wire.Woken())
+            self.control(wire.WakeNotice())
 
     def _next_time(self) -> int:
         wakes = [each.wake for each in self.processes if _is_awake(each) and each.wake is not None]
@@ -258,7 +258,7 @@ def payload(number: int) -> bytes:
     return b"%08d" % number
 
 
-def append(process: Process, stream: int, number: int, count: int = 1) -> m.Done:
+def append(process: Process, stream: int, number: int, count: int = 1) -> m.CommandAnswer:
     """Append a batch, and wait for the answer."""
     return process.ask(m.Append(stream, count, payload(number)))
 

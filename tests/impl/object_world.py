@@ -57,17 +57,17 @@ class World:
         """The newest image."""
         return self.controller.image
 
-    def ask(self, body: wire.Body) -> wire.Answer:
+    def ask(self, body: wire.Body) -> wire.ItemAnswer:
         """The controller's answer. Fails if it is an error."""
         answer = self.answer(body)
         assert answer.error is E.NONE, f"{body}: {answer.error}"
         return answer
 
-    def answer(self, body: wire.Body) -> wire.Answer:
+    def answer(self, body: wire.Body) -> wire.ItemAnswer:
         """The controller's answer. Its records are committed at once."""
         ((operation,),) = events_of(body)
         outcome = self.controller.execute(operation)
-        return wire.Answer(outcome.error, outcome.values)
+        return wire.ItemAnswer(outcome.error, outcome.values)
 
     # Streams --------------------------------------------------------------------------------------------------
 
@@ -206,9 +206,9 @@ class Process:
             limits=CompactionLimits(**limits),
         )
 
-    async def call(self, body: wire.Body) -> wire.Answer:
+    async def call(self, body: wire.Body) -> wire.ItemAnswer:
         """Call the controller, once."""
-        answer: wire.Answer = await self.tasks.ask(lambda number: (number, body))
+        answer: wire.ItemAnswer = await self.tasks.ask(lambda number: (number, body))
         if answer.error is not E.NONE:
             raise ControllerError(answer.error)
         return answer
@@ -257,7 +257,7 @@ class Process:
         self.tasks.crash()
         raise CrashedError
 
-    def _deliver(self, body: Operation | wire.Body) -> Answer | wire.Answer:
+    def _deliver(self, body: Operation | wire.Body) -> Answer | wire.ItemAnswer:
         if isinstance(body, Operation):
             return self.world.store.execute(body)
         return self.world.answer(body)

@@ -228,6 +228,6 @@ def test_a_hole_in_the_metadata_is_a_fault() -> None:
     """A hole in the metadata is an error, since a reader would skip the missing batches."""
     world = World()
     name = world.start(1, 11)
-    world.brokers[name].handle(wire.Learned(0, ()), world.now)
+    world.brokers[name].handle(wire.LearnedBatches(0, ()), world.now)
     with pytest.raises(ValueError, match="batches from 99 on"):
-        world.brokers[name].handle(wire.Learned(99, ()), world.now)
+        world.brokers[name].handle(wire.LearnedBatches(99, ()), world.now)

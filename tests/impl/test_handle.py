@@ -68,7 +68,7 @@ class Bench:
             cast(Uploader, self),
             self._read,
             OpenItem(7, 3),
-            wire.Answer(values={"start": 4, "next": 10}),
+            wire.ItemAnswer(values={"start": 4, "next": 10}),
         )
         self.reads: list[Gate[None]] = []
 
@@ -183,7 +183,7 @@ def test_trims_come_one_after_the_other_and_behind_fetches() -> None:
     assert bench.handle.start == 6
     bench.reads[0].open(None)
     assert bench.sent() == [wire.TrimStreams(1, 100, (TrimItem(7, 3, 6),))]
-    bench.calls.replied(wire.Reply(0, 1, (wire.Answer(E.STREAM_NOT_OPENED),)))
+    bench.calls.replied(wire.Reply(0, 1, (wire.ItemAnswer(E.STREAM_NOT_OPENED),)))
     assert bench.sent() == [wire.TrimStreams(1, 100, (TrimItem(7, 3, 8),))]
 
 

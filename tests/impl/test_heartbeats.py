@@ -80,7 +80,7 @@ def test_no_broker_is_no_silence() -> None:
 
 def _leader() -> Controller:
     controller = Controller(leads=False)
-    controller.handle(wire.Elected(1), 0)
+    controller.handle(wire.ElectionNotice(1), 0)
     for broker in BROKERS:
         _ask(controller, wire.SetBroker(broker, "active"), 0)
     return controller
@@ -88,7 +88,7 @@ def _leader() -> Controller:
 
 def _ask(controller: Controller, body: wire.Body, now: int) -> None:
     controller.handle(wire.Request(9, 1, body), now)
-    controller.handle(wire.Committed(1, controller.log.end), now)
+    controller.handle(wire.CommitNotice(1, controller.log.end), now)
 
 
 def _states(controller: Controller) -> list[str]:
@@ -100,7 +100,7 @@ def _run(controller: Controller, until: int, living: tuple[int, ...]) -> None:
     for now in range(controller.now + PERIOD_MS, until + 1, PERIOD_MS):
         for broker in living:
             _ask(controller, wire.Heartbeat(broker), now)
-        controller.handle(wire.Woken(), now)
+        controller.handle(wire.WakeNotice(), now)
 
 
 def test_the_controller_fences_who_is_silent() -> None:
@@ -125,7 +125,7 @@ def test_a_fenced_broker_is_told_so() -> None:
     """A fenced broker's heartbeat is answered with its state. Only a registration unfences it."""
     controller = _leader()
     _run(controller, SESSION_MS, (1, 3))
-    controller.handle(wire.Committed(1, controller.log.end), controller.now)
+    controller.handle(wire.CommitNotice(1, controller.log.end), controller.now)
     for broker, state in ((2, "fenced"), (1, "active"), (7, "gone")):
         (reply,) = controller.handle(wire.Request(9, 1, wire.Heartbeat(broker)), controller.now)
         assert isinstance(reply, wire.Reply)

@@ -24,8 +24,8 @@ NODE, EPOCH = 1, 5
 def _leader(profile: Profile = Profile(), batches: Sequence[Batch] = ()) -> Controller:  # noqa: B008 - frozen
     controller = Controller(profile, leads=False)
     if batches:
-        controller.handle(wire.Learned(0, tuple(batches)), 0)
-    controller.handle(wire.Elected(1), 0)
+        controller.handle(wire.LearnedBatches(0, tuple(batches)), 0)
+    controller.handle(wire.ElectionNotice(1), 0)
     return controller
 
 
@@ -89,11 +89,11 @@ def test_an_answer_waits_for_the_commit() -> None:
     """EX-01: the request is answered when the quorum has committed its batch, and not before."""
     controller = _leader()
     (append,) = _ask(controller, wire.GetOpeningStreams(NODE, EPOCH))
-    assert isinstance(append, wire.Append)
+    assert isinstance(append, wire.QuorumAppend)
     assert append.index == 0
     assert controller.image.nodes[NODE].epoch == EPOCH
-    (reply,) = controller.handle(wire.Committed(1, 1), 5)
-    assert reply == wire.Reply(9, 1, (wire.Answer(values={"streams": []}),))
+    (reply,) = controller.handle(wire.CommitNotice(1, 1), 5)
+    assert reply == wire.Reply(9, 1, (wire.ItemAnswer(values={"streams": []}),))
 
 
 def test_without_the_wait_an_answer_comes_before_its_commit() -> None:
@@ -110,7 +110,7 @@ def test_an_operation_without_records_waits_for_earlier_writes() -> None:
     assert _ask(controller, wire.DescribeStreams(node=NODE), 2) == []
     with without("EX-02"):
         assert len(_ask(controller, wire.DescribeStreams(node=NODE), 3)) == 1
-    assert [reply.id for reply in _replies(controller.handle(wire.Committed(1, 1), 5))] == [1, 2]
+    assert [reply.id for reply in _replies(controller.handle(wire.CommitNotice(1, 1), 5))] == [1, 2]
 
 
 def test_an_operation_without_records_is_answered_at_once() -> None:
@@ -124,15 +124,15 @@ def test_commits_release_answers_in_their_order() -> None:
     _ask(controller, _open((0, 1)), 1)
     _ask(controller, _open((1, 1)), 2)
     begin = controller.log.committed
-    assert [each.id for each in _replies(controller.handle(wire.Committed(1, begin + 1), 0))] == [1]
-    assert [each.id for each in _replies(controller.handle(wire.Committed(1, begin + 2), 0))] == [2]
+    assert [each.id for each in _replies(controller.handle(wire.CommitNotice(1, begin + 1), 0))] == [1]
+    assert [each.id for each in _replies(controller.handle(wire.CommitNotice(1, begin + 2), 0))] == [2]
 
 
 def test_a_commit_of_an_earlier_term_releases_nothing() -> None:
     """Commits of an earlier term release no answers, since their indexes belong to other batches."""
     controller = _leader()
     _ask(controller, wire.GetOpeningStreams(NODE, EPOCH))
-    assert controller.handle(wire.Committed(0, 1), 0) == []
+    assert controller.handle(wire.CommitNotice(0, 1), 0) == []
     assert controller.log.committed == 0
 
 
@@ -144,10 +144,10 @@ def test_the_items_of_an_open_are_one_batch() -> None:
     controller = _leader(batches=_with_streams(2))
     begin = controller.log.end
     (append,) = _ask(controller, _open((0, 1), (7, 1), (1, 1)))
-    assert isinstance(append, wire.Append)
+    assert isinstance(append, wire.QuorumAppend)
     assert [record.KIND for record in append.batch.records] == ["STREAM", "RANGE", "STREAM", "RANGE"]
     assert controller.log.end == begin + 1
-    outputs = controller.handle(wire.Committed(1, begin + 1), 0)
+    outputs = controller.handle(wire.CommitNotice(1, begin + 1), 0)
     assert _answers(outputs) == [E.NONE, E.STREAM_NOT_EXIST, E.NONE]
 
 
@@ -155,7 +155,7 @@ def test_items_are_judged_on_the_state_before_the_batch() -> None:
     """EX-05 and AM-05: two items open one stream under two epochs; the second does not see the first."""
     controller = _leader(batches=_with_streams(1))
     _ask(controller, _open((0, 1), (0, 2)))
-    assert _answers(controller.handle(wire.Committed(1, controller.log.end), 0)) == [E.NONE, E.NONE]
+    assert _answers(controller.handle(wire.CommitNotice(1, controller.log.end), 0)) == [E.NONE, E.NONE]
     assert (controller.image.streams[0].epoch, list(controller.image.ranges[0])) == (2, [0])
 
 
@@ -164,9 +164,9 @@ def test_the_items_of_a_create_are_events() -> None:
     controller = _leader(batches=_with_streams(0))
     begin = controller.log.end
     outputs = _ask(controller, wire.CreateStreams(NODE, EPOCH, (CreateItem(), CreateItem())))
-    assert [output.index for output in outputs if isinstance(output, wire.Append)] == [begin, begin + 1]
-    assert controller.handle(wire.Committed(1, begin + 1), 0) == []
-    (reply,) = _replies(controller.handle(wire.Committed(1, begin + 2), 0))
+    assert [output.index for output in outputs if isinstance(output, wire.QuorumAppend)] == [begin, begin + 1]
+    assert controller.handle(wire.CommitNotice(1, begin + 1), 0) == []
+    (reply,) = _replies(controller.handle(wire.CommitNotice(1, begin + 2), 0))
     assert [answer.values["stream"] for answer in reply.answers] == [0, 1]
 
 
@@ -178,7 +178,7 @@ def test_closes_trims_and_deletes_answer_each_item() -> None:
     closes = wire.CloseStreams(NODE, EPOCH, (CloseItem(0, 1), CloseItem(1, 1, 6)))
     for number, body in enumerate((trims, closes, wire.DeleteStreams(NODE, EPOCH, (0, 5)))):
         _ask(controller, body, number)
-    replies = _replies(controller.handle(wire.Committed(1, controller.log.end), 0))[1:]
+    replies = _replies(controller.handle(wire.CommitNotice(1, controller.log.end), 0))[1:]
     errors = [[answer.error for answer in reply.answers] for reply in replies]
     assert errors == [[E.NONE, E.OFFSET_NOT_MATCHED], [E.NONE, E.NONE], [E.NONE, E.NONE]]
     assert 0 not in controller.image.streams
@@ -191,7 +191,7 @@ def test_a_repeated_request_changes_nothing() -> None:
     for body in (_open((0, 1)), close):
         _ask(controller, body)
         before = snapshot.snapshot(controller.image)
-        assert not any(isinstance(output, wire.Append) for output in _ask(controller, body))
+        assert not any(isinstance(output, wire.QuorumAppend) for output in _ask(controller, body))
         assert snapshot.snapshot(controller.image) == before
 
 
@@ -220,7 +220,7 @@ def test_every_request_is_answered() -> None:
     controller = _leader(batches=_with_streams(1))
     for body, error in SINGLE:
         outputs = _ask(controller, body)
-        outputs += controller.handle(wire.Committed(1, controller.log.end), 0)
+        outputs += controller.handle(wire.CommitNotice(1, controller.log.end), 0)
         assert _answers(outputs) == [error], body
 
 
@@ -241,7 +241,7 @@ def test_a_partition_returns_to_its_locked_owner() -> None:
     assert controller.image.partitions["t", 0].replicas == (2,)
     _ask(controller, theirs)
     assert controller.image.partitions["t", 0].replicas == (1,)
-    replies = _replies(controller.handle(wire.Committed(1, controller.log.end), 0))
+    replies = _replies(controller.handle(wire.CommitNotice(1, controller.log.end), 0))
     assert [answer.error for answer in replies[-1].answers] == [E.NODE_LOCKED] * 2
 
 
@@ -264,7 +264,7 @@ def test_without_the_check_two_controllers_answer() -> None:
     controller = Controller(leads=False)
     with without("EX-04"):
         (append,) = _ask(controller, wire.PrepareObjects(1, 1))
-    assert isinstance(append, wire.Append)
+    assert isinstance(append, wire.QuorumAppend)
 
 
 def test_a_lost_lead_takes_pending_batches_back() -> None:
@@ -272,9 +272,9 @@ def test_a_lost_lead_takes_pending_batches_back() -> None:
     controller = _leader(batches=_with_streams(1))
     before = snapshot.snapshot(controller.image)
     _ask(controller, _open((0, 1)), 4)
-    assert controller.handle(wire.Resigned(2), 0) == [wire.Reply(9, 4, (wire.Answer(E.NOT_CONTROLLER),))]
+    assert controller.handle(wire.ResignationNotice(2), 0) == [wire.Reply(9, 4, (wire.ItemAnswer(E.NOT_CONTROLLER),))]
     assert snapshot.snapshot(controller.image) == before
-    assert controller.handle(wire.Committed(1, 99), 0) == []
+    assert controller.handle(wire.CommitNotice(1, 99), 0) == []
 
 
 def test_without_the_roll_back_an_open_survives_that_nobody_committed() -> None:
@@ -282,14 +282,14 @@ def test_without_the_roll_back_an_open_survives_that_nobody_committed() -> None:
     controller = _leader(batches=_with_streams(1))
     _ask(controller, _open((0, 1)))
     with without("EX-03"):
-        controller.handle(wire.Resigned(2), 0)
+        controller.handle(wire.ResignationNotice(2), 0)
     assert snapshot.snapshot(controller.image) != snapshot.snapshot(replay(_with_streams(1)))
 
 
 def test_a_message_about_an_earlier_term_ends_no_lead() -> None:
     """The leader of term 1 ignores a late message that term 0 has ended."""
     controller = _leader()
-    controller.handle(wire.Resigned(0), 0)
+    controller.handle(wire.ResignationNotice(0), 0)
     assert controller.term == 1
 
 
@@ -297,7 +297,7 @@ def test_a_leader_learns_nothing() -> None:
     """A leader ignores batches of another leader that arrive before it hears of that leader."""
     controller = _leader()
     _ask(controller, wire.PrepareObjects(1, 1))
-    controller.handle(wire.Learned(0, tuple(_with_streams(1))), 0)
+    controller.handle(wire.LearnedBatches(0, tuple(_with_streams(1))), 0)
     assert (controller.log.end, controller.image.streams) == (1, {})
 
 
@@ -305,11 +305,11 @@ def test_what_was_learned_twice_counts_once() -> None:
     """Learned batches may overlap with those in the log. A gap is an error."""
     batches = _with_streams(2)
     controller = Controller(leads=False)
-    controller.handle(wire.Learned(0, tuple(batches[:2])), 0)
-    controller.handle(wire.Learned(1, tuple(batches[1:])), 0)
+    controller.handle(wire.LearnedBatches(0, tuple(batches[:2])), 0)
+    controller.handle(wire.LearnedBatches(1, tuple(batches[1:])), 0)
     assert controller.log.batches == batches
     with pytest.raises(ValueError, match="from 9 on are committed, but the log ends at 3"):
-        controller.handle(wire.Learned(9, ()), 0)
+        controller.handle(wire.LearnedBatches(9, ()), 0)
 
 
 # Memory beside the log --------------------------------------------------------------------------------------------
@@ -379,15 +379,15 @@ def test_a_failover_over_a_snapshot_loses_the_flag_as_built(as_built: frozenset[
 
 
 def _wake(controller: Controller, now: int) -> list[wire.Output]:
-    outputs = controller.handle(wire.Woken(), now)
+    outputs = controller.handle(wire.WakeNotice(), now)
     assert outputs[-1] == wire.Wake(now + PERIOD_MS)
-    controller.handle(wire.Committed(1, controller.log.end), now)
+    controller.handle(wire.CommitNotice(1, controller.log.end), now)
     return outputs[:-1]
 
 
 def test_a_leader_wakes_each_second() -> None:
     """OB-04, EL-02, FO-01: a leader runs all periodic checks every second; with nothing to do it writes nothing."""
-    assert Controller(leads=False).handle(wire.Elected(1), 7) == [wire.Wake(7 + PERIOD_MS)]
+    assert Controller(leads=False).handle(wire.ElectionNotice(1), 7) == [wire.Wake(7 + PERIOD_MS)]
     assert _wake(_leader(), 1_000) == []
 
 
@@ -396,7 +396,7 @@ def test_the_wheel_elects() -> None:
     controller = _leader(batches=_moving(Profile()).log.batches)
     assert _wake(controller, 9_000) == []
     (append,) = _wake(controller, 10_000)
-    assert isinstance(append, wire.Append)
+    assert isinstance(append, wire.QuorumAppend)
     assert append.batch.records == (r.PartitionChange("t", 0, leader=2, marker=-1, original=()),)
 
 
@@ -404,10 +404,10 @@ def test_a_controller_that_does_not_lead_drops_its_timers() -> None:
     """EL-06: as built timers stay in memory, and are dropped when they fire on a controller that does not lead."""
     controller = _leader(Profile(timer="automq"), _moving(Profile()).log.batches)
     controller.handle(wire.Request(9, 1, wire.AlterReassignments({"t": {0: (1,)}})), 0)
-    controller.handle(wire.Committed(1, controller.log.end), 0)
+    controller.handle(wire.CommitNotice(1, controller.log.end), 0)
     assert controller.timers.armed
-    controller.handle(wire.Resigned(2), 0)
-    assert controller.handle(wire.Woken(), 20_000) == [wire.Wake(21_000)]
+    controller.handle(wire.ResignationNotice(2), 0)
+    assert controller.handle(wire.WakeNotice(), 20_000) == [wire.Wake(21_000)]
     assert not controller.timers.armed
 
 
@@ -420,8 +420,8 @@ def test_expired_objects_are_deleted_in_the_end() -> None:
     assert objects_deleted == (0,)
     assert 60_000 <= when - 1_000 <= 121_000
     assert list(controller.image.objects) == [0]
-    (append,) = controller.handle(wire.Deleted((0,)), 200_000)
-    assert isinstance(append, wire.Append)
+    (append,) = controller.handle(wire.DeletionNotice((0,)), 200_000)
+    assert isinstance(append, wire.QuorumAppend)
     assert append.batch.records == (r.RemoveS3Object(0),)
 
 
@@ -433,10 +433,10 @@ def test_nothing_is_checked_while_objects_are_deleted() -> None:
     _ask(controller, wire.PrepareObjects(1, 500))
     late = [append for now in range(deleting + 1_000, deleting + 200_000, 1_000) for append in _wake(controller, now)]
     assert late == []
-    assert controller.handle(wire.Deleted((7,)), controller.now) == []
+    assert controller.handle(wire.DeletionNotice((7,)), controller.now) == []
     assert _wake(controller, controller.now + 1_000) == []
-    assert controller.handle(wire.Deleted((0,)), controller.now)
-    assert controller.handle(wire.Deleted((0,)), controller.now) == []
+    assert controller.handle(wire.DeletionNotice((0,)), controller.now)
+    assert controller.handle(wire.DeletionNotice((0,)), controller.now) == []
     assert len(_wake(controller, controller.now + 1_000)) == 1
 
 
@@ -451,7 +451,7 @@ def test_leaders_are_balanced_every_five_minutes(handshake: str, elected: bool) 
 
 
 def _deletes(outputs: Sequence[wire.Output]) -> list[tuple[int, ...]]:
-    return [output.objects for output in outputs if isinstance(output, wire.Delete)]
+    return [output.objects for output in outputs if isinstance(output, wire.DeleteObjects)]
 
 
 def test_a_fenced_node_with_open_streams_is_failed_over() -> None:
@@ -464,7 +464,7 @@ def test_a_fenced_node_with_open_streams_is_failed_over() -> None:
         _ask(controller, body)
     assert _wake(controller, 60_000) == []
     (append,) = _wake(controller, 61_000)
-    assert isinstance(append, wire.Append)
+    assert isinstance(append, wire.QuorumAppend)
     assert [record.KIND for record in append.batch.records] == ["KV"]
 
 
@@ -497,8 +497,8 @@ def test_a_node_that_shuts_down_has_a_minute() -> None:
 
 def test_a_message_survives_the_wire() -> None:
     """A frame is decoded to an equal message, records and errors included."""
-    append = wire.Append(3, Batch((r.RemoveS3Stream(4), r.KV((r.KeyValue("k", b"\x00\xff"),)))))
-    reply = wire.Reply(1, 2, (wire.Answer(E.NODE_LOCKED, {"start": 1}),))
+    append = wire.QuorumAppend(3, Batch((r.RemoveS3Stream(4), r.KV((r.KeyValue("k", b"\x00\xff"),)))))
+    reply = wire.Reply(1, 2, (wire.ItemAnswer(E.NODE_LOCKED, {"start": 1}),))
     request = wire.Request(1, 2, wire.CommitStreamSetObject(wire.SetCommit(1, 2, 3, 4)))
     for message in (append, reply, request, *(wire.Request(1, 2, body) for body, _ in SINGLE)):
         assert msgspec.msgpack.decode(msgspec.msgpack.encode(message), type=wire.Input | wire.Output) == message

@@ -117,7 +117,9 @@ class _World:
                 self._ask(now)
             if self.quorum.leader is not None:
                 self.quorum.commit_due(now)
-                self._give(self.quorum.leader.controller, wire.Committed(self.quorum.term, self.quorum.committed), now)
+                self._give(
+                    self.quorum.leader.controller, wire.CommitNotice(self.quorum.term, self.quorum.committed), now
+                )
         self._elect(steps)
 
     def disagreement(self) -> str:
@@ -133,10 +135,10 @@ class _World:
         chosen = self.draw.randrange(2)
         elected = self.quorum.elect(chosen, self.draw.randint(0, len(self.quorum.batches) - self.quorum.committed))
         for number, controller in enumerate(self.controllers):
-            self._give(number, wire.Resigned(elected.term), now)
+            self._give(number, wire.ResignationNotice(elected.term), now)
             begin = min(controller.log.end, self.quorum.committed)
-            self._give(number, wire.Learned(begin, self.quorum.learned(begin)), now)
-        self._give(chosen, wire.Elected(elected.term), now)
+            self._give(number, wire.LearnedBatches(begin, self.quorum.learned(begin)), now)
+        self._give(chosen, wire.ElectionNotice(elected.term), now)
 
     def _ask(self, now: int) -> None:
         leader = self.quorum.leader
@@ -145,7 +147,7 @@ class _World:
 
     def _give(self, number: int, event: wire.Input, now: int) -> None:
         for output in self.controllers[number].handle(event, now):
-            if isinstance(output, wire.Append) and self._leads(number) and self._follows(output):
+            if isinstance(output, wire.QuorumAppend) and self._leads(number) and self._follows(output):
                 self.quorum.append(self.quorum.term, output.index, output.batch, now)
             elif isinstance(output, wire.Reply):
                 answers = (answer for answer in output.answers if answer.error is E.NONE)
@@ -154,6 +156,6 @@ class _World:
     def _leads(self, number: int) -> bool:
         return self.quorum.leader is not None and self.quorum.leader.controller == number
 
-    def _follows(self, append: wire.Append) -> bool:
+    def _follows(self, append: wire.QuorumAppend) -> bool:
         """Whether the batch is the next one. A controller without EX-03 skips some."""
         return append.index == len(self.quorum.batches)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from impl.broker.handle import outcome
-from impl.broker.messages import Command, Consume, Done, FindLeaders, OfPartition, Produce
+from impl.broker.messages import Command, CommandAnswer, Consume, FindLeaders, OfPartition, Produce
 from impl.broker.partition.batches import Batch
 from impl.broker.partition.host import Host
 from impl.errors import E
@@ -26,11 +26,11 @@ class Api:
             values = await self._do(body)
         except RefusedError as refused:
             hint = self._leader(body) if refused.error is E.NOT_LEADER_OR_FOLLOWER else {}
-            done = Done(command.to, command.id, refused.error, hint)
+            done = CommandAnswer(command.to, command.id, refused.error, hint)
         except FailedError as error:
-            done = Done(command.to, command.id, outcome(error))
+            done = CommandAnswer(command.to, command.id, outcome(error))
         else:
-            done = Done(command.to, command.id, E.NONE, values)
+            done = CommandAnswer(command.to, command.id, E.NONE, values)
         self._tasks.outputs.append(done)
 
     async def _do(self, body: OfPartition) -> dict[str, object]:

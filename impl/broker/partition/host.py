@@ -12,7 +12,7 @@ from typing import Any
 
 from impl import wire
 from impl.broker.calls import NODE_ERRORS, Calls, ControllerError
-from impl.broker.messages import Identity, Step
+from impl.broker.messages import Identity, StepEvent
 from impl.broker.owned import OwnedStreams
 from impl.broker.partition.assignments import Key, changes
 from impl.broker.partition.executors import Executor
@@ -229,7 +229,7 @@ class Host:
 
     def _note(self, action: str, key: Key, **values: int) -> None:
         """Emit a step of a partition for the event log."""
-        self._tasks.outputs.append(Step(action, {"topic": key[0], "partition": key[1], **values}))
+        self._tasks.outputs.append(StepEvent(action, {"topic": key[0], "partition": key[1], **values}))
 
     def _check(self, error: FailedError | None) -> None:
         """Halt if the controller accepts only another process of the node, or a failover worker."""

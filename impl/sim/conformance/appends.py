@@ -15,7 +15,7 @@ from collections import defaultdict
 from itertools import pairwise
 
 from impl.broker import wal_format
-from impl.broker.messages import Step, StoreRequest
+from impl.broker.messages import StepEvent, StoreRequest
 from impl.broker.wal_format import Place, Record, folder_of
 from impl.sim.conformance.lines import AT, BEFORE, Lines, Processes, Who, identity
 from impl.sim.conformance.requests import Requests
@@ -81,10 +81,10 @@ class Appends:
                 key = subject.request.operation.key
                 if key.startswith(self._folder(name)):
                     self._writers[name].stored.setdefault(wal_format.place_of(key, self._folder(name)), index)
-            case Step("ack", values):
+            case StepEvent("ack", values):
                 at = self._takeovers.read_of(index, name, now)
                 self._writers[name].acks[values["stream"], values["base"]] = at
-            case Step("fail", _):
+            case StepEvent("fail", _):
                 writer = self._writers[name]
                 if writer.failed == NEVER:
                     writer.failed = index

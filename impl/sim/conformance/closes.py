@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from impl import wire
-from impl.broker.messages import Step
+from impl.broker.messages import StepEvent
 from impl.items import CloseItem
 from impl.sim.conformance.lines import BEFORE, Lines, Processes, Who, identity
 from impl.sim.conformance.requests import Requests
@@ -25,9 +25,9 @@ class Closes:
         """Take in an event of a broker."""
         _, name, _, subject = event
         match subject:
-            case Step("hear", values):
+            case StepEvent("hear", values):
                 self._hear(index, name, values["stream"], values["epoch"], values["next"])
-            case Step("send_close", values):
+            case StepEvent("send_close", values):
                 self._sent.add((name, self._processes.of[name][0], values["stream"], values["epoch"]))
                 self._send(index, name, values["stream"], values["epoch"])
             case wire.Request(_, _, wire.RegisterNode()):

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from impl import wire
-from impl.broker.messages import Step
+from impl.broker.messages import StepEvent
 from impl.broker.partition.assignments import Key
 from impl.metadata.image import Image
 from impl.sim.conformance.lines import Lines
@@ -124,13 +124,15 @@ class Hosts:
         if not self.is_newest(name):
             return
         match subject:
-            case Step("send_close", values) if values["stream"] in self._streams.all:
+            case StepEvent("send_close", values) if values["stream"] in self._streams.all:
                 self._send_close(index, name, values)
             # A shutdown names no stream: it freezes every partition of the process.
-            case Step("fail" | "shut_down", values) if values.get("stream", self._streams.meta) in self._streams.all:
+            case StepEvent("fail" | "shut_down", values) if (
+                values.get("stream", self._streams.meta) in self._streams.all
+            ):
                 if name in self.opened and name not in self._frozen:
                     self._freeze(index, name)
-            case Step(action, values) if (values.get("topic"), values.get("partition")) == self._key:
+            case StepEvent(action, values) if (values.get("topic"), values.get("partition")) == self._key:
                 self._step(index, name, action, values)
             case wire.Request(_, number, wire.ElectLeader(topic, partition)) if (topic, partition) == self._key:
                 epoch = image.partitions[self._key].leader_epoch

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from impl import wire
-from impl.broker.messages import Step
+from impl.broker.messages import StepEvent
 from impl.broker.partition.assignments import Key
 from impl.broker.partition.host import meta_key
 from impl.controller.streams import partition_of
@@ -37,7 +37,7 @@ def partition_logs(log: EventLog, *, elects: bool) -> dict[int, bytes]:
     heard = {
         (name, subject.values["stream"], subject.values["epoch"]): index
         for index, (_, name, _, subject) in enumerate(log.events)
-        if isinstance(subject, Step) and subject.action == "hear"
+        if isinstance(subject, StepEvent) and subject.action == "hear"
     }
     opened: dict[Key, set[int]] = {}
     for _, stream, _ in heard.keys() if end.partitions else ():

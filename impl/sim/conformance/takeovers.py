@@ -17,7 +17,7 @@ from collections.abc import Set
 from typing import Any
 
 from impl.broker import reservation
-from impl.broker.messages import Step, StoreRequest
+from impl.broker.messages import StepEvent, StoreRequest
 from impl.sim.conformance.lines import Lines, Processes, Who, identity
 from impl.sim.event_log import Effect, Event
 from impl.store.interface import Get, List, Operation, Put, Stored
@@ -103,7 +103,7 @@ class Takeovers:
                         self._processes.begin(name, node, epoch)
             case Effect():
                 self._effect(index, name, subject)
-            case Step("reset_wal", _):
+            case StepEvent("reset_wal", _):
                 node = self._taking[name]
                 reads = self._reads[name, node]
                 self._resets.append((index, reads[-1][1] if reads else index, name, node))

@@ -60,7 +60,7 @@ class Watch:
     def handle(self, event: m.Input, now: int) -> Sequence[m.Output]:
         """The outputs of the broker for an input."""
         moments = self._moments
-        if isinstance(event, wire.Learned):
+        if isinstance(event, wire.LearnedBatches):
             for change in _changes(event.batches):
                 if self._node == SOURCE and change.replicas == (TARGET,):
                     moments.seen = now
@@ -72,11 +72,11 @@ class Watch:
         for output in outputs:
             if isinstance(output, wire.Request) and isinstance(output.body, wire.CloseStreams):
                 self._closes.add(output.id)
-            elif isinstance(output, m.Step):
+            elif isinstance(output, m.StepEvent):
                 self._step(output, now)
         return outputs
 
-    def _step(self, step: m.Step, now: int) -> None:
+    def _step(self, step: m.StepEvent, now: int) -> None:
         if step.action == "serve" and self._node == SOURCE:
             self._moments.led = True
         elif step.action == "serve":

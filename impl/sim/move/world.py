@@ -14,7 +14,7 @@ import msgspec
 
 from impl import wire
 from impl.broker import log_cache
-from impl.broker.messages import Command, Done, Identity, Produce
+from impl.broker.messages import Command, CommandAnswer, Identity, Produce
 from impl.broker.node import Broker
 from impl.broker.object_format import object_key
 from impl.broker.settings import Settings
@@ -95,7 +95,7 @@ class MoveWorld:
         self.store.stand_ins |= history.sizes
         self._history, self._tail, self._conditions = history, tail, conditions
         self._settings = _settings(tail, variant)
-        self._answers: list[Done] = []
+        self._answers: list[CommandAnswer] = []
         self._sent = 0
         self.fleet = Fleet(
             *(self.queue, tape, 0, log, self.store, SteadyNetwork(self.queue, tape, conditions), self._make),
@@ -160,7 +160,7 @@ class MoveWorld:
             body = Produce(TOPIC, PARTITION, values, timestamp=timestamp)
             self.fleet.deliver(self.fleet.current[node], Command(1, self._sent, body))
 
-    def _wait(self, count: int) -> list[Done]:
+    def _wait(self, count: int) -> list[CommandAnswer]:
         """The answers to the batches that were sent. Raises RuntimeError if one was refused."""
         self._until(lambda: len(self._answers) == count, SETUP_MS, 1)
         answers, self._answers = self._answers, []

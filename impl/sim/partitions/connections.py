@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from impl.broker.messages import Done
-from impl.client.messages import Input, Lost, Output, ToBroker, Unreachable
+from impl.broker.messages import CommandAnswer
+from impl.client.messages import ConnectionLoss, Input, Output, ToBroker, Unreachable
 from impl.client.node import ClientNode
 from impl.sim.cluster import Cluster
 from impl.sim.fleet import Fleet
 from impl.sim.network import Network
 from impl.sim.process import Process
 from impl.sim.queue import Queue
-from impl.wire import Reply, Request, Wake, Woken
+from impl.wire import Reply, Request, Wake, WakeNotice
 
 
 class Connections:
@@ -74,9 +74,9 @@ class Connections:
 
     def _woken(self, at: int) -> None:
         if self._wake == at:
-            self.deliver(Woken())
+            self.deliver(WakeNotice())
 
-    def done(self, done: Done) -> None:
+    def done(self, done: CommandAnswer) -> None:
         """The answer of a broker arrives."""
         self._asked.pop(done.id, None)
         self.deliver(done)
@@ -94,4 +94,4 @@ class Connections:
         self._close(process)
         for number in [number for number, asked in self._asked.items() if asked is process]:
             del self._asked[number]
-            self._queue.at(self._queue.now + 1, self.deliver, Lost(number))
+            self._queue.at(self._queue.now + 1, self.deliver, ConnectionLoss(number))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from impl.broker.messages import Done
+from impl.broker.messages import CommandAnswer
 from impl.broker.partition.batches import decode
 from impl.broker.wal_format import DamagedError, Record
 from impl.client.admin import Admin
@@ -21,7 +21,7 @@ from impl.sim.partitions.metadata import TOPIC, Metadata
 from impl.sim.partitions.operators import Operators
 from impl.sim.process import Process
 from impl.sim.script import ScriptOperation
-from impl.wire import Reply, Woken
+from impl.wire import Reply, WakeNotice
 
 
 class PartitionLoad:
@@ -57,7 +57,7 @@ class PartitionLoad:
         self._operators = Operators(operator.node, self.metadata)
         homes = [nodes[number % len(nodes)] for number in range(options.partitions)]
         operator.node.start(Admin(operator.node, lambda _, key: key).create_topic("setup", TOPIC, homes))
-        operator.deliver(Woken())
+        operator.deliver(WakeNotice())
         self._parts.wait(lambda: all(map(self.metadata.is_settled, range(options.partitions))))
 
     def begin(self) -> None:
@@ -99,7 +99,7 @@ class PartitionLoad:
 
     def _ask(self, operation: ScriptOperation) -> None:
         self._operators.begin(operation)
-        self.connections[1].deliver(Woken())
+        self.connections[1].deliver(WakeNotice())
 
     def _spawn(
         self, operations: Sequence[ScriptOperation], phase: str | None = None, *, begin: int | None = None
@@ -107,7 +107,7 @@ class PartitionLoad:
         connections = self._connect(f"c{len(self.connections)}")
         client = Client(connections.node, operations, self._parts.queue.now if begin is None else begin, phase)
         self._clients.append(client)
-        connections.deliver(Woken())
+        connections.deliver(WakeNotice())
         return client
 
     def _connect(self, name: str) -> Connections:
@@ -137,7 +137,7 @@ class PartitionLoad:
         """Operators read the metadata."""
         self.metadata.learn(batches)
 
-    def done(self, process: Process, done: Done) -> None:  # noqa: ARG002 - the shape of a Load
+    def done(self, process: Process, done: CommandAnswer) -> None:  # noqa: ARG002 - the shape of a Load
         """An answer goes to its client."""
         self.connections[done.to].done(done)
 

@@ -6,9 +6,9 @@ import random
 from typing import Any
 
 from impl import wire
-from impl.broker.messages import Command, Done, Identity
+from impl.broker.messages import Command, CommandAnswer, Identity
 from impl.client.history import History
-from impl.client.messages import Lost, ToBroker, Unreachable
+from impl.client.messages import ConnectionLoss, ToBroker, Unreachable
 from impl.client.node import ClientNode
 from impl.tasks import Gate
 from tests.impl.crash_world import Flight, Process, World
@@ -29,7 +29,7 @@ class ClientProcess(Process):
 
     def take(self, event: Any) -> None:
         """Let the node handle an input."""
-        if isinstance(event, wire.Learned):
+        if isinstance(event, wire.LearnedBatches):
             return
         for output in self._node.handle(event, self.world.now):
             if isinstance(output, wire.Wake):
@@ -72,7 +72,7 @@ class Clients:
     def start(self, node: ClientNode, job: Any) -> Gate[Any]:
         """Start a task of a node, and let it run."""
         gate = node.start(job)
-        self.world.processes[node.number].take(wire.Woken())
+        self.world.processes[node.number].take(wire.WakeNotice())
         return gate
 
     def run(self, *gates: Gate[Any], ms: int = 300_000) -> None:
@@ -102,7 +102,7 @@ class Clients:
             if done is not None:
                 self._asked.remove((node, number))
                 process = self.world.processes[done.to]
-                answer = Done(done.to, number % CLIENT, done.error, done.values)
+                answer = CommandAnswer(done.to, number % CLIENT, done.error, done.values)
                 self._carry(Flight(process, answer, True), process, answer.id)
         now = self.world.now
         self.world.flights.extend(flight for at, flight in self._late if at <= now)
@@ -117,4 +117,4 @@ class Clients:
         if self._draw.random() < 0.5:
             self._late.append((self.world.now + int(self._draw.random() * DELAY_MS), flight))
         if self._draw.random() < 0.5:
-            self.world.flights.append(Flight(client, Lost(number), True))
+            self.world.flights.append(Flight(client, ConnectionLoss(number), True))

@@ -6,9 +6,9 @@ from collections import deque
 from typing import Any
 
 from impl import wire
-from impl.broker.messages import Done, FindLeaders
+from impl.broker.messages import CommandAnswer, FindLeaders
 from impl.client.history import History, Op
-from impl.client.messages import Input, Lost, ToBroker, Unreachable
+from impl.client.messages import ConnectionLoss, Input, ToBroker, Unreachable
 from impl.client.node import ClientNode
 from impl.errors import E
 from impl.tasks import Gate
@@ -29,7 +29,7 @@ class Script:
     def start(self, job: Any) -> Gate[Any]:
         """Start a task, and run it until it waits."""
         gate = self.node.start(job)
-        self.take(wire.Woken())
+        self.take(wire.WakeNotice())
         return gate
 
     def take(self, event: Input) -> None:
@@ -45,7 +45,7 @@ class Script:
         begun = self.now
         while not self.sent and self._wake is not None:
             self.now, self._wake = max(self.now, self._wake), None
-            self.take(wire.Woken())
+            self.take(wire.WakeNotice())
         return self.now - begun
 
     def next(self) -> Any:
@@ -56,13 +56,13 @@ class Script:
     def answer(self, request: Any, error: E = E.NONE, **values: Any) -> None:
         """Answer a request as a broker or the controller."""
         if isinstance(request, ToBroker):
-            self.take(Done(request.command.to, request.command.id, error, values))
+            self.take(CommandAnswer(request.command.to, request.command.id, error, values))
         else:
-            self.take(wire.Reply(request.to, request.id, (wire.Answer(error, values),)))
+            self.take(wire.Reply(request.to, request.id, (wire.ItemAnswer(error, values),)))
 
     def lose(self, request: Any) -> None:
         """Break the connection of a request: its outcome is unknown."""
-        self.take(Lost(number(request)))
+        self.take(ConnectionLoss(number(request)))
 
     def refuse(self, request: Any) -> None:
         """Refuse the connection of a request: it had no effect."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from impl import wire
-from impl.broker.messages import Done, FindLeaders
-from impl.client.messages import TimedOut
+from impl.broker.messages import CommandAnswer, FindLeaders
+from impl.client.messages import Timeout
 from tests.impl.client.scripted import Script
 
 
@@ -28,9 +28,9 @@ def test_a_request_has_one_result() -> None:
     gate = script.start(script.node.ask(1, FindLeaders("t"), 50))
     asked = script.next()
     script.pass_time()
-    assert gate.result() == TimedOut(asked.command.id)
-    script.take(Done(7, asked.command.id))
-    assert gate.result() == TimedOut(asked.command.id)
+    assert gate.result() == Timeout(asked.command.id)
+    script.take(CommandAnswer(7, asked.command.id))
+    assert gate.result() == Timeout(asked.command.id)
 
 
 def test_answers_find_their_requests() -> None:
@@ -42,5 +42,5 @@ def test_answers_find_their_requests() -> None:
     script.answer(requested, state="active")
     assert not first.happened
     script.answer(asked)
-    assert first.result() == Done(7, 1)
+    assert first.result() == CommandAnswer(7, 1)
     assert second.result().answers[0].values == {"state": "active"}

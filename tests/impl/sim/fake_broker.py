@@ -57,7 +57,7 @@ class FakeBroker:
                 self._tasks.answer(number, answers[0])
                 if number < 0 and answers[0].values.get("state", "active") != "active":
                     self._tasks.start(self._call(wire.SetBroker(self._identity.node, "active")))
-            case wire.Learned(_, batches):
+            case wire.LearnedBatches(_, batches):
                 replay(batches, self._image)
                 for context in contexts(self._image):
                     if context.target == self._identity.node and context not in self._failovers:
@@ -78,10 +78,10 @@ class FakeBroker:
 
     # ------------------------------------------------------------------------------------------------------------
 
-    async def _call(self, body: wire.Body, *, may_expire: bool = False) -> wire.Answer:
+    async def _call(self, body: wire.Body, *, may_expire: bool = False) -> wire.ItemAnswer:
         """Repeat a request until its answer is certain."""
         while True:
-            gate: Gate[wire.Answer] = self._tasks.start(self._once(body))
+            gate: Gate[wire.ItemAnswer] = self._tasks.start(self._once(body))
             try:
                 answer = await gate.wait(REPEAT_MS)
             except Exception as error:  # noqa: BLE001 - only a timeout comes here
@@ -94,8 +94,8 @@ class FakeBroker:
                 return answer
             await self._tasks.sleep(200)
 
-    async def _once(self, body: wire.Body) -> wire.Answer:
-        answer: wire.Answer = await self._tasks.ask(lambda number: wire.Request(0, number, body))
+    async def _once(self, body: wire.Body) -> wire.ItemAnswer:
+        answer: wire.ItemAnswer = await self._tasks.ask(lambda number: wire.Request(0, number, body))
         return answer
 
     async def _live(self) -> None:
@@ -127,7 +127,7 @@ class FakeBroker:
             await self._call(wire.CloseStreams(node, epoch, (item,)), may_expire=failover)
 
     async def _serve(self, command: m.Command) -> None:
-        serve: dict[type, Callable[[m.Command], Awaitable[m.Done]]] = {
+        serve: dict[type, Callable[[m.Command], Awaitable[m.CommandAnswer]]] = {
             m.Create: self._create, m.Open: self._open, m.Close: self._close, m.Append: self._append,
             m.Fetch: self._fetch, m.Trim: self._trim, m.Destroy: self._destroy,
         }  # fmt: skip
@@ -136,14 +136,16 @@ class FakeBroker:
         try:
             done = await serve[type(command.body)](command)
         except StoreError:
-            done = m.Done(command.to, command.id, E.REQUEST_TIMED_OUT)
+            done = m.CommandAnswer(command.to, command.id, E.REQUEST_TIMED_OUT)
         self._tasks.outputs.append(done)
 
-    async def _create(self, command: m.Command) -> m.Done:
+    async def _create(self, command: m.Command) -> m.CommandAnswer:
         answer = await self._call(wire.CreateStreams(self._identity.node, self._identity.epoch, (CreateItem(),)))
-        return m.Done(command.to, command.id, answer.error, answer.values)
+        return m.CommandAnswer(command.to, command.id, answer.error, answer.values)
 
-    async def _in_turn(self, command: m.Command, serve: Callable[[m.Command, int], Awaitable[m.Done]]) -> m.Done:
+    async def _in_turn(
+        self, command: m.Command, serve: Callable[[m.Command, int], Awaitable[m.CommandAnswer]]
+    ) -> m.CommandAnswer:
         """Open or close a stream after the earlier commands. A newer command ends the wait of an open."""
         stream = command.body.stream
         number = self._orders[stream] = self._orders.get(stream, 0) + 1
@@ -155,16 +157,16 @@ class FakeBroker:
         ended.open(None)
         return done
 
-    async def _open(self, command: m.Command) -> m.Done:
+    async def _open(self, command: m.Command) -> m.CommandAnswer:
         return await self._in_turn(command, self._open_now)
 
-    async def _open_now(self, command: m.Command, number: int) -> m.Done:
+    async def _open_now(self, command: m.Command, number: int) -> m.CommandAnswer:
         stream, epoch = command.body.stream, command.body.epoch
         if stream in self._next:
             await self._close_now(command, number)
         self._opening[stream] = epoch
         body = wire.OpenStreams(self._identity.node, self._identity.epoch, (OpenItem(stream, epoch),))
-        answer = wire.Answer(E.STREAM_NOT_CLOSED)
+        answer = wire.ItemAnswer(E.STREAM_NOT_CLOSED)
         while answer.error is E.STREAM_NOT_CLOSED and self._orders[stream] == number:
             answer = await self._call(body)
             if answer.error is E.STREAM_NOT_CLOSED:
@@ -180,21 +182,21 @@ class FakeBroker:
             self._turns[stream] = Gate(self._tasks)
             self._turns[stream].open(None)
             self._next[stream] = end
-            self._tasks.outputs.append(m.Step("open", {"stream": stream, "epoch": epoch}))
-        return m.Done(command.to, command.id, answer.error, answer.values)
+            self._tasks.outputs.append(m.StepEvent("open", {"stream": stream, "epoch": epoch}))
+        return m.CommandAnswer(command.to, command.id, answer.error, answer.values)
 
-    async def _close(self, command: m.Command) -> m.Done:
+    async def _close(self, command: m.Command) -> m.CommandAnswer:
         return await self._in_turn(command, self._close_now)
 
-    async def _close_now(self, command: m.Command, _: int) -> m.Done:
+    async def _close_now(self, command: m.Command, _: int) -> m.CommandAnswer:
         stream = command.body.stream
         if self._next.pop(stream, None) is None:
-            return m.Done(command.to, command.id)
+            return m.CommandAnswer(command.to, command.id)
         item = CloseItem(stream, self._epochs[stream])
         answer = await self._call(wire.CloseStreams(self._identity.node, self._identity.epoch, (item,)))
-        return m.Done(command.to, command.id, answer.error)
+        return m.CommandAnswer(command.to, command.id, answer.error)
 
-    async def _append(self, command: m.Command) -> m.Done:
+    async def _append(self, command: m.Command) -> m.CommandAnswer:
         stream = command.body.stream
         turn = self._turns.get(stream)
         mine: Gate[None] = Gate(self._tasks)
@@ -205,15 +207,15 @@ class FakeBroker:
         mine.open(None)
         return done
 
-    async def _put(self, command: m.Command) -> m.Done:
+    async def _put(self, command: m.Command) -> m.CommandAnswer:
         stream, count, payload = command.body.stream, command.body.count, command.body.payload
         self._appends += 1
         while True:
             base = self._next.get(stream)
             if base is None:
-                return m.Done(command.to, command.id, E.STREAM_NOT_OPENED)
+                return m.CommandAnswer(command.to, command.id, E.STREAM_NOT_OPENED)
             if self.loses_every and self._appends % self.loses_every == 0:
-                return m.Done(command.to, command.id, E.NONE, {"offset": base})
+                return m.CommandAnswer(command.to, command.id, E.NONE, {"offset": base})
             try:
                 await self._bucket.put(_key(stream, base), b"%d " % count + payload, new=True)
             except TakenError:
@@ -221,11 +223,11 @@ class FakeBroker:
                 continue
             except StoreError:
                 self._halts.append(m.Halt("an append has an unknown outcome"))
-                return m.Done(command.to, command.id, E.REQUEST_TIMED_OUT)
+                return m.CommandAnswer(command.to, command.id, E.REQUEST_TIMED_OUT)
             self._batches[stream][base] = count, payload
             if stream in self._next:
                 self._next[stream] = base + count
-            return m.Done(command.to, command.id, E.NONE, {"offset": base})
+            return m.CommandAnswer(command.to, command.id, E.NONE, {"offset": base})
 
     async def _load(self, stream: int, end: int) -> int:
         """Read the unknown part of a stream. Returns its end."""
@@ -240,35 +242,35 @@ class FakeBroker:
             end = max(end, base + known[base][0])
         return end
 
-    async def _fetch(self, command: m.Command) -> m.Done:
+    async def _fetch(self, command: m.Command) -> m.CommandAnswer:
         stream, begin = command.body.stream, command.body.begin
         end = self._next.get(stream)
         if end is None:
-            return m.Done(command.to, command.id, E.STREAM_NOT_OPENED)
+            return m.CommandAnswer(command.to, command.id, E.STREAM_NOT_OPENED)
         if not self._start[stream] <= begin <= end:
-            return m.Done(command.to, command.id, E.INVALID_REQUEST)
+            return m.CommandAnswer(command.to, command.id, E.INVALID_REQUEST)
         found = sorted((base, *each) for base, each in self._batches[stream].items() if base + each[0] > begin)
         batches = [each for each in found if each[0] < end]
-        return m.Done(command.to, command.id, E.NONE, {"batches": batches, "confirm": end})
+        return m.CommandAnswer(command.to, command.id, E.NONE, {"batches": batches, "confirm": end})
 
-    async def _trim(self, command: m.Command) -> m.Done:
+    async def _trim(self, command: m.Command) -> m.CommandAnswer:
         stream, to = command.body.stream, command.body.to
         if stream not in self._next:
-            return m.Done(command.to, command.id, E.STREAM_NOT_OPENED)
+            return m.CommandAnswer(command.to, command.id, E.STREAM_NOT_OPENED)
         item = TrimItem(stream, self._epochs[stream], to)
         answer = await self._call(wire.TrimStreams(self._identity.node, self._identity.epoch, (item,)))
         if answer.error is E.NONE:
             self._start[stream] = max(self._start[stream], to)
-        return m.Done(command.to, command.id, answer.error)
+        return m.CommandAnswer(command.to, command.id, answer.error)
 
-    async def _destroy(self, command: m.Command) -> m.Done:
+    async def _destroy(self, command: m.Command) -> m.CommandAnswer:
         stream = command.body.stream
         if stream not in self._next:
-            return m.Done(command.to, command.id, E.STREAM_NOT_OPENED)
+            return m.CommandAnswer(command.to, command.id, E.STREAM_NOT_OPENED)
         await self._close(command)
         body = wire.DeleteStreams(self._identity.node, self._identity.epoch, (stream,))
         answer = await self._call(body)
-        return m.Done(command.to, command.id, answer.error)
+        return m.CommandAnswer(command.to, command.id, answer.error)
 
 
 def _key(stream: int, base: int) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from impl.broker.messages import Step
+from impl.broker.messages import StepEvent
 from impl.sim.case_file import case_of, read_case, text
 from impl.sim.check import CheckResult, Question, check
 from impl.sim.conformance.log import conform_log
@@ -60,7 +60,9 @@ def test_the_generations_are_different() -> None:
     opened = {}
     for generation in ("G0", "G1"):
         log = checked(0, "V6", generation).run.log
-        opened[generation] = sum(isinstance(subject, Step) and subject.action == "serve" for *_, subject in log.events)
+        opened[generation] = sum(
+            isinstance(subject, StepEvent) and subject.action == "serve" for *_, subject in log.events
+        )
     assert min(opened.values()) > 10
     assert history(checked(0, "V6", "G0")) != history(checked(0, "V6", "G1"))
 

@@ -209,7 +209,7 @@ class _Refusing(FakeBroker):
 
     def handle(self, event: messages.Input, now: int) -> list[messages.Output]:
         if isinstance(event, messages.Command) and isinstance(event.body, messages.Trim):
-            return [messages.Done(event.to, event.id, E.STREAM_NOT_OPENED)]
+            return [messages.CommandAnswer(event.to, event.id, E.STREAM_NOT_OPENED)]
         return list(super().handle(event, now))
 
 
