@@ -121,7 +121,7 @@ def _fields(subject: Any) -> dict[str, Any]:
             records = [type(record).__name__ for record in subject.batch.records]
             return {"index": subject.index, "term": subject.batch.term, "records": records}
         case Effect():
-            return {"await": subject.request.id, "answer": type(subject.answer).__name__}
+            return {"await": subject.request.id, "answer": subject.answer.__struct_config__.tag}
         case messages.StepEvent(action, values):
             return {"step": action, "values": values}
         case Request(_, number, body):

@@ -9,7 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from impl.store.interface import Answer, Delete, Entry, Get, List, Listed, ObjectData, Operation, Put, Stored, Unsure
+from impl.store.interface import (
+    Answer,
+    Delete,
+    Get,
+    List,
+    ListedObject,
+    ObjectData,
+    ObjectPage,
+    Operation,
+    Put,
+    PutResult,
+    Unsure,
+)
 from impl.tasks import FailedError, Tasks
 
 ATTEMPTS = 5
@@ -41,7 +53,7 @@ class Bucket:
         Raises TakenError if the condition is not met, and StoreError.
         """
         answer, tried = await self._certain(Put(key, data, new, replaces), attempts)
-        if isinstance(answer, Stored):
+        if isinstance(answer, PutResult):
             return answer.etag
         # An earlier attempt of this put may have put the object that causes the conflict.
         found = await self.find(key) if tried > 1 else None
@@ -54,15 +66,15 @@ class Bucket:
         answer, _ = await self._certain(Get(key, begin, end))
         return answer if isinstance(answer, ObjectData) else None
 
-    async def list(self, folder: str) -> list[Entry]:
+    async def list(self, folder: str) -> list[ListedObject]:
         """All objects of a folder, in the order of their keys. Raises StoreError.
 
         An object that is put or deleted while the pages are read may be in the list or not.
         """
-        found: list[Entry] = []
+        found: list[ListedObject] = []
         while True:
             page, _ = await self._certain(List(folder, found[-1].key if found else ""))
-            assert isinstance(page, Listed), "the answer to a list"
+            assert isinstance(page, ObjectPage), "the answer to a list"
             found += page.entries
             if not page.more:
                 return found

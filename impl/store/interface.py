@@ -14,14 +14,14 @@ PAGE = 1_000
 """The maximum number of objects in one page of a list."""
 
 
-class Part(msgspec.Struct, frozen=True, gc=False, tag=True):
-    """A message to an object store or from it. The event log has the name of its class."""
+class StoreMessage(msgspec.Struct, frozen=True, gc=False, tag=True):
+    """A message to an object store or from it. The event log names it by its tag."""
 
 
 # Operations -------------------------------------------------------------------------------------------------------
 
 
-class Put(Part, frozen=True, gc=False):
+class Put(StoreMessage, frozen=True, gc=False):
     """Put an object. ``new``: only if the key has no object. ``replaces``: only if its object has this etag."""
 
     key: str
@@ -30,7 +30,7 @@ class Put(Part, frozen=True, gc=False):
     replaces: str | None = None
 
 
-class Get(Part, frozen=True, gc=False):
+class Get(StoreMessage, frozen=True, gc=False):
     """Get the bytes [``begin``, ``end``) of an object. An ``end`` of None is the end of the object.
 
     The object must have a byte at ``begin``, unless ``begin`` is 0. Raises ValueError for an empty range.
@@ -45,7 +45,7 @@ class Get(Part, frozen=True, gc=False):
             raise ValueError(f"a range from {self.begin} to {self.end} has no byte")
 
 
-class List(Part, frozen=True, gc=False):
+class List(StoreMessage, frozen=True, gc=False):
     """List one page of the objects in a folder, in the order of keys: the first ones whose keys come after ``after``.
 
     ``folder``: the prefix of their keys, which is empty or ends with a slash. Objects in its subfolders are listed too.
@@ -60,7 +60,7 @@ class List(Part, frozen=True, gc=False):
             raise ValueError(f"a folder ends with a slash, and {self.folder} does not")
 
 
-class Delete(Part, frozen=True, gc=False):
+class Delete(StoreMessage, frozen=True, gc=False):
     """Delete objects. A missing object counts as deleted."""
 
     keys: tuple[str, ...]
@@ -72,46 +72,46 @@ Operation = Put | Get | List | Delete
 # Answers ----------------------------------------------------------------------------------------------------------
 
 
-class Stored(Part, frozen=True, gc=False):
+class PutResult(StoreMessage, frozen=True, gc=False, tag="Stored"):
     """The object was put, and has this etag."""
 
     etag: str
 
 
-class ObjectData(Part, frozen=True, gc=False):
+class ObjectData(StoreMessage, frozen=True, gc=False):
     """The bytes of the range, up to the end of the object if that comes first. ``etag``: the etag of the object."""
 
     data: bytes
     etag: str
 
 
-class Entry(Part, frozen=True, gc=False):
+class ListedObject(StoreMessage, frozen=True, gc=False):
     """An object of a list, and its size in bytes."""
 
     key: str
     size: int
 
 
-class Listed(Part, frozen=True, gc=False):
+class ObjectPage(StoreMessage, frozen=True, gc=False, tag="Listed"):
     """A page of objects. ``more``: whether other objects follow the last one."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[ListedObject, ...]
     more: bool
 
 
-class Deleted(Part, frozen=True, gc=False):
+class DeleteResult(StoreMessage, frozen=True, gc=False, tag="Deleted"):
     """None of the objects exists any more."""
 
 
-class Missing(Part, frozen=True, gc=False):
+class Missing(StoreMessage, frozen=True, gc=False):
     """There is no such object."""
 
 
-class Conflict(Part, frozen=True, gc=False):
+class Conflict(StoreMessage, frozen=True, gc=False):
     """The condition of a put is not met, and nothing was put."""
 
 
-class Unsure(Part, frozen=True, gc=False):
+class Unsure(StoreMessage, frozen=True, gc=False):
     """It is unknown whether the operation took effect, takes effect later, or never does. ``reason``: text for people.
 
     A store that cannot be reached, or denies access, answers this as well.
@@ -120,7 +120,7 @@ class Unsure(Part, frozen=True, gc=False):
     reason: str
 
 
-Answer = Stored | ObjectData | Listed | Deleted | Missing | Conflict | Unsure
+Answer = PutResult | ObjectData | ObjectPage | DeleteResult | Missing | Conflict | Unsure
 
 
 class ObjectStore(Protocol):

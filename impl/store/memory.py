@@ -10,16 +10,16 @@ from impl.store.interface import (
     Answer,
     Conflict,
     Delete,
-    Deleted,
-    Entry,
+    DeleteResult,
     Get,
     List,
-    Listed,
+    ListedObject,
     Missing,
     ObjectData,
+    ObjectPage,
     Operation,
     Put,
-    Stored,
+    PutResult,
     Unsure,
 )
 
@@ -50,7 +50,7 @@ class MemoryStore:
                 for key in keys:
                     if self.objects.pop(key, None) is not None:
                         del self._keys[bisect_left(self._keys, key)]
-                return Deleted()
+                return DeleteResult()
 
     def _put(self, put: Put) -> Answer:
         before = self.objects.get(put.key)
@@ -61,17 +61,17 @@ class MemoryStore:
         if before is None:
             insort(self._keys, put.key)
         self.objects[put.key] = put.data
-        return Stored(_etag(put.data))
+        return PutResult(_etag(put.data))
 
-    def _list(self, folder: str, after: str) -> Listed:
+    def _list(self, folder: str, after: str) -> ObjectPage:
         begin = max(bisect_left(self._keys, folder), bisect_right(self._keys, after))
-        found: list[Entry] = []
+        found: list[ListedObject] = []
         # One object more than a page shows whether another page follows.
         for key in self._keys[begin : begin + PAGE + 1]:
             if not key.startswith(folder):
                 break
-            found.append(Entry(key, len(self.objects[key])))
-        return Listed(tuple(found[:PAGE]), len(found) > PAGE)
+            found.append(ListedObject(key, len(self.objects[key])))
+        return ObjectPage(tuple(found[:PAGE]), len(found) > PAGE)
 
 
 def _etag(data: bytes) -> str:

@@ -11,16 +11,16 @@ from impl.store.interface import (
     Answer,
     Conflict,
     Delete,
-    Deleted,
-    Entry,
+    DeleteResult,
     Get,
     List,
-    Listed,
+    ListedObject,
     Missing,
     ObjectData,
+    ObjectPage,
     Operation,
     Put,
-    Stored,
+    PutResult,
     Unsure,
 )
 
@@ -48,8 +48,8 @@ class BotoStore:
                     page = self._client.list_objects_v2(
                         Bucket=self._bucket, Prefix=folder, StartAfter=after, MaxKeys=PAGE
                     )
-                    entries = tuple(Entry(each["Key"], each["Size"]) for each in page.get("Contents", ()))
-                    return Listed(entries, page["IsTruncated"])
+                    entries = tuple(ListedObject(each["Key"], each["Size"]) for each in page.get("Contents", ()))
+                    return ObjectPage(entries, page["IsTruncated"])
                 case Delete(keys):
                     return self._delete(keys)
         except ClientError as error:
@@ -60,7 +60,7 @@ class BotoStore:
     def _put(self, put: Put) -> Answer:
         condition = {"IfNoneMatch": "*"} if put.new else {"IfMatch": put.replaces} if put.replaces is not None else {}
         done = self._client.put_object(Bucket=self._bucket, Key=put.key, Body=put.data, **condition)  # type: ignore[arg-type]
-        return Stored(done["ETag"])
+        return PutResult(done["ETag"])
 
     def _get(self, get: Get) -> Answer:
         part = {}
@@ -76,7 +76,7 @@ class BotoStore:
             done = self._client.delete_objects(Bucket=self._bucket, Delete={"Objects": named, "Quiet": True})  # type: ignore[typeddict-item]
             if done.get("Errors"):
                 return Unsure(str(done["Errors"][0]))
-        return Deleted()
+        return DeleteResult()
 
 
 def _answer(error: ClientError, operation: Operation) -> Answer:

@@ -13,16 +13,16 @@ from impl.store.interface import (
     Answer,
     Conflict,
     Delete,
-    Deleted,
-    Entry,
+    DeleteResult,
     Get,
     List,
-    Listed,
+    ListedObject,
     Missing,
     ObjectData,
+    ObjectPage,
     Operation,
     Put,
-    Stored,
+    PutResult,
     Unsure,
 )
 
@@ -52,7 +52,7 @@ class ObstoreStore:
                     return self._list(folder, after)
                 case Delete(keys):
                     obstore.delete(self._store, list(keys))
-                    return Deleted()
+                    return DeleteResult()
         except (AlreadyExistsError, PreconditionError):
             return Conflict()
         except FileNotFoundError as error:
@@ -68,7 +68,7 @@ class ObstoreStore:
         if put.replaces is not None:
             mode = {"e_tag": put.replaces}
         done = obstore.put(self._store, put.key, put.data, mode=mode, use_multipart=False)
-        return Stored(str(done["e_tag"]))
+        return PutResult(str(done["e_tag"]))
 
     def _get(self, get: Get) -> Answer:
         part: GetOptions = {}
@@ -82,8 +82,8 @@ class ObstoreStore:
     def _list(self, folder: str, after: str) -> Answer:
         # One object more than a page shows whether another page follows.
         pages = obstore.list(self._store, folder or None, offset=after or None, chunk_size=PAGE + 1)
-        found = [Entry(each["path"], each["size"]) for each in next(iter(pages), [])]
-        return Listed(tuple(found[:PAGE]), len(found) > PAGE)
+        found = [ListedObject(each["path"], each["size"]) for each in next(iter(pages), [])]
+        return ObjectPage(tuple(found[:PAGE]), len(found) > PAGE)
 
 
 def _unsure(error: Exception) -> Unsure:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from impl.store.bucket import ATTEMPTS, Bucket, StoreError, TakenError
-from impl.store.interface import Answer, Conflict, Entry, Get, List, Missing, ObjectData, Operation, Put, Unsure
+from impl.store.interface import Answer, Conflict, Get, List, ListedObject, Missing, ObjectData, Operation, Put, Unsure
 from impl.store.memory import MemoryStore
 from impl.tasks import FailedError, Gate, Tasks
 
@@ -117,7 +117,7 @@ def test_reads_are_tried_again(faults: list[str]) -> None:
     for key in ("a/1", "a/2", "b/1"):
         store.store.execute(Put(key, key.encode()))
 
-    async def reads(bucket: Bucket) -> tuple[ObjectData | None, ObjectData | None, list[Entry]]:
+    async def reads(bucket: Bucket) -> tuple[ObjectData | None, ObjectData | None, list[ListedObject]]:
         return await bucket.find("a/1", 1, 2), await bucket.find("a/3"), await bucket.list("a/")
 
     try:
@@ -125,7 +125,7 @@ def test_reads_are_tried_again(faults: list[str]) -> None:
     except StoreError:
         assert len(store.seen) >= ATTEMPTS
     else:
-        assert (found.data, none, listed) == (b"/", None, [Entry("a/1", 3), Entry("a/2", 3)])
+        assert (found.data, none, listed) == (b"/", None, [ListedObject("a/1", 3), ListedObject("a/2", 3)])
 
 
 def test_all_pages_of_a_list_are_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,16 +11,16 @@ import pytest
 from impl.store.interface import (
     Conflict,
     Delete,
-    Deleted,
-    Entry,
+    DeleteResult,
     Get,
     List,
-    Listed,
+    ListedObject,
     Missing,
     ObjectData,
+    ObjectPage,
     ObjectStore,
     Put,
-    Stored,
+    PutResult,
     Unsure,
 )
 from impl.store.memory import MemoryStore
@@ -60,7 +60,7 @@ def store(request: pytest.FixtureRequest) -> Iterator[ObjectStore]:
 def put(store: ObjectStore, key: str, data: bytes, **conditions: object) -> str:
     """Put an object and return its etag."""
     answer = store.execute(Put(key, data, **conditions))  # type: ignore[arg-type]
-    assert isinstance(answer, Stored)
+    assert isinstance(answer, PutResult)
     return answer.etag
 
 
@@ -106,12 +106,14 @@ def test_a_list_is_sorted_and_of_one_folder(store: ObjectStore) -> None:
     for key in ("a/9", "a/10", "a/b/1", "ab/1", "c"):
         put(store, key, key.encode())
     listed = store.execute(List("a/"))
-    assert listed == Listed((Entry("a/10", 4), Entry("a/9", 3), Entry("a/b/1", 5)), more=False)
-    assert store.execute(List("a/", after="a/10")) == Listed((Entry("a/9", 3), Entry("a/b/1", 5)), more=False)
-    assert store.execute(List("a/", after="a/99")) == Listed((Entry("a/b/1", 5),), more=False)
-    assert store.execute(List("none/")) == Listed((), more=False)
+    assert listed == ObjectPage((ListedObject("a/10", 4), ListedObject("a/9", 3), ListedObject("a/b/1", 5)), more=False)
+    assert store.execute(List("a/", after="a/10")) == ObjectPage(
+        (ListedObject("a/9", 3), ListedObject("a/b/1", 5)), more=False
+    )
+    assert store.execute(List("a/", after="a/99")) == ObjectPage((ListedObject("a/b/1", 5),), more=False)
+    assert store.execute(List("none/")) == ObjectPage((), more=False)
     whole = store.execute(List(""))
-    assert isinstance(whole, Listed)
+    assert isinstance(whole, ObjectPage)
     assert [entry.key for entry in whole.entries] == ["a/10", "a/9", "a/b/1", "ab/1", "c"]
 
 
@@ -119,9 +121,9 @@ def test_a_deleted_object_is_gone(store: ObjectStore) -> None:
     """An object may be deleted again, and together with others."""
     for key in ("a/1", "a/2", "a/3"):
         put(store, key, b"x")
-    assert store.execute(Delete(("a/1", "a/3", "a/9"))) == Deleted()
-    assert store.execute(Delete(("a/1",))) == Deleted()
-    assert store.execute(List("a/")) == Listed((Entry("a/2", 1),), more=False)
+    assert store.execute(Delete(("a/1", "a/3", "a/9"))) == DeleteResult()
+    assert store.execute(Delete(("a/1",))) == DeleteResult()
+    assert store.execute(List("a/")) == ObjectPage((ListedObject("a/2", 1),), more=False)
 
 
 def test_a_long_list_comes_in_pages(store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,15 +133,17 @@ def test_a_long_list_comes_in_pages(store: ObjectStore, monkeypatch: pytest.Monk
     for number in range(PAGE + 1):
         put(store, f"a/{number:04}", b"")
     first = store.execute(List("a/"))
-    assert isinstance(first, Listed)
+    assert isinstance(first, ObjectPage)
     assert (len(first.entries), first.more) == (PAGE, True)
-    assert store.execute(List("a/", first.entries[-1].key)) == Listed((Entry(f"a/{PAGE:04}", 0),), more=False)
+    assert store.execute(List("a/", first.entries[-1].key)) == ObjectPage(
+        (ListedObject(f"a/{PAGE:04}", 0),), more=False
+    )
     store.execute(Delete(("a/0000",)))
     second = store.execute(List("a/"))
-    assert isinstance(second, Listed)
+    assert isinstance(second, ObjectPage)
     assert (len(second.entries), second.more) == (PAGE, False)
-    assert store.execute(Delete(tuple(f"a/{number:04}" for number in range(PAGE + 1)))) == Deleted()
-    assert store.execute(List("a/")) == Listed((), more=False)
+    assert store.execute(Delete(tuple(f"a/{number:04}" for number in range(PAGE + 1)))) == DeleteResult()
+    assert store.execute(List("a/")) == ObjectPage((), more=False)
 
 
 @pytest.mark.parametrize("make", [BotoStore, ObstoreStore])

@@ -21,7 +21,7 @@ from impl.sim.conformance.lines import AT, BEFORE, Lines, Processes, Who, identi
 from impl.sim.conformance.requests import Requests
 from impl.sim.conformance.takeovers import NEVER, Takeover, Takeovers
 from impl.sim.event_log import Effect, Event
-from impl.store.interface import Put, Stored
+from impl.store.interface import Put, PutResult
 
 
 class Writer:
@@ -77,7 +77,7 @@ class Appends:
         match subject:
             case StoreRequest(_, Put(key, data)) if key.startswith(self._folder(name)):
                 self._writers[name].sent[wal_format.place_of(key, self._folder(name))] = data
-            case Effect() if isinstance(subject.request.operation, Put) and isinstance(subject.answer, Stored):
+            case Effect() if isinstance(subject.request.operation, Put) and isinstance(subject.answer, PutResult):
                 key = subject.request.operation.key
                 if key.startswith(self._folder(name)):
                     self._writers[name].stored.setdefault(wal_format.place_of(key, self._folder(name)), index)

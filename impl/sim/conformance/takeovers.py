@@ -20,7 +20,7 @@ from impl.broker import reservation
 from impl.broker.messages import StepEvent, StoreRequest
 from impl.sim.conformance.lines import Lines, Processes, Who, identity
 from impl.sim.event_log import Effect, Event
-from impl.store.interface import Get, List, Operation, Put, Stored
+from impl.store.interface import Get, List, Operation, Put, PutResult
 
 NEVER = 1 << 60
 """Stands for an event that has not happened."""
@@ -123,13 +123,13 @@ class Takeovers:
     def _effect(self, index: int, name: str, effect: Effect) -> None:
         self._effects[name, effect.request.id] = index
         match effect.request.operation:
-            case Put(key, data) if isinstance(effect.answer, Stored) and key.startswith("reservation/"):
+            case Put(key, data) if isinstance(effect.answer, PutResult) and key.startswith("reservation/"):
                 node, epoch, failover = reservation.decode(data)
                 self._taking[name] = node
                 self._reservations[node].append((data, index))
                 who = self._processes.sender(name, node, epoch, failover=failover)
                 self._by_process[name, node].append(Takeover(index, data, who))
-            case Put(key, _) if isinstance(effect.answer, Stored) and key.startswith("wal/"):
+            case Put(key, _) if isinstance(effect.answer, PutResult) and key.startswith("wal/"):
                 taken = self._by_process[name, int(key.split("/")[1])]
                 if taken:
                     taken[-1].stored = min(taken[-1].stored, index)

@@ -15,7 +15,7 @@ from impl.sim.move.fair_link import FairLink
 from impl.sim.queue import Queue
 from impl.sim.store_faults import Answered, FaultyStore, _nobody
 from impl.sim.tape import Tape
-from impl.store.interface import Answer, Delete, Get, List, Operation, Put, Stored
+from impl.store.interface import Answer, Delete, Get, List, Operation, Put, PutResult
 
 KEPT_BYTES = 64 * MIB
 """A larger object of a partition is kept by its size only."""
@@ -105,7 +105,7 @@ class SteadyStore(FaultyStore):
     def _put(self, put: Put) -> Answer:
         if put.key.startswith("wal/") or len(put.data) > KEPT_BYTES:
             self.stand_ins[put.key] = len(put.data)
-            return Stored(f"{len(put.data)} bytes")
+            return PutResult(f"{len(put.data)} bytes")
         return self.memory.execute(put)
 
     def delete(self, keys: tuple[str, ...], done: Callable[[], None]) -> None:

@@ -18,7 +18,7 @@ from impl.sim.move.steady_store import StandInError, SteadyStore
 from impl.sim.queue import Queue
 from impl.sim.storage import _records
 from impl.sim.tape import Tape
-from impl.store.interface import Delete, Get, List, Listed, ObjectData, Put
+from impl.store.interface import Delete, Get, List, ObjectData, ObjectPage, Put
 
 
 def ends(*sizes: tuple[int, int], rate: int = 10) -> list[int]:
@@ -68,7 +68,7 @@ def test_the_store_takes_time_for_bytes() -> None:
     assert [time for time, _ in asked(Put("a/x", bytes(MIB)), Put("wal/1/x", b"abc"))] == [30, 30]
     assert store.stand_ins == {"wal/1/x": 3}
     (_, listed) = asked(List("a/"))[0]
-    assert isinstance(listed, Listed)
+    assert isinstance(listed, ObjectPage)
     store.limit()
     assert [time for time, _ in asked(Put("a/y", bytes(MIB)))] == [38]
     ((time, found),) = asked(Get("a/y", 0, 10))

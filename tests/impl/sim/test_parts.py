@@ -16,7 +16,7 @@ from impl.sim.network import Network
 from impl.sim.queue import Queue
 from impl.sim.store_faults import FaultyStore
 from impl.sim.tape import Fault, Tape
-from impl.store.interface import Answer, Conflict, Get, List, ObjectData, Put, Stored, Unsure
+from impl.store.interface import Answer, Conflict, Get, List, ObjectData, Put, PutResult, Unsure
 
 PUT = Put("a/1", b"data")
 
@@ -119,7 +119,7 @@ def _operate(kind: str, operation: Any = PUT, *, site: str = "store", wait: int 
 def test_an_operation_takes_effect_or_not_and_the_answer_may_not_tell(kind: str, certain: bool, there: bool) -> None:
     """Errors have no effect. After a timeout the effect may be there, missing, or still to come."""
     (answer,), found = _operate(kind)
-    assert (isinstance(answer, Stored), isinstance(answer, Unsure), found) == (certain, not certain, there)
+    assert (isinstance(answer, PutResult), isinstance(answer, Unsure), found) == (certain, not certain, there)
 
 
 def test_a_race_lets_another_put_win() -> None:
@@ -131,7 +131,7 @@ def test_a_race_lets_another_put_win() -> None:
     store.send(1, Put("a/1", b"1", new=True), lambda answer: answers.append(("first", answer)))
     store.send(2, Put("a/1", b"2", new=True), lambda answer: answers.append(("second", answer)))
     queue.run(5_000)
-    assert [(name, type(answer)) for name, answer in answers] == [("second", Stored), ("first", Conflict)]
+    assert [(name, type(answer)) for name, answer in answers] == [("second", PutResult), ("first", Conflict)]
 
 
 def test_a_stall_holds_all_puts_of_a_node() -> None:
@@ -169,7 +169,7 @@ def test_an_effect_is_told_though_nobody_is_answered() -> None:
         1, PUT, lambda answer: calls.append(("answered", answer)), lambda answer: calls.append(("taken", answer))
     )
     queue.run(60_000)
-    assert [(name, type(answer)) for name, answer in calls] == [("answered", Unsure), ("taken", Stored)]
+    assert [(name, type(answer)) for name, answer in calls] == [("answered", Unsure), ("taken", PutResult)]
 
 
 def test_a_list_may_be_old_when_it_comes() -> None:
@@ -201,7 +201,7 @@ def test_throttling_lasts() -> None:
     queue.run(11_000)
     store.send(2, Get("a/1"), answers.append)
     queue.run(12_000)
-    assert [type(each) for each in answers] == [Unsure, Unsure, Stored, ObjectData]
+    assert [type(each) for each in answers] == [Unsure, Unsure, PutResult, ObjectData]
 
 
 # The controllers --------------------------------------------------------------------------------------------------
