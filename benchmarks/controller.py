@@ -25,7 +25,7 @@ from impl.controller.view import OperationResult, View
 from impl.errors import E
 from impl.metadata import snapshot
 from impl.metadata.image import Image
-from impl.records import Range, Record, S3Stream, StreamState, Tag
+from impl.records import MetadataRecord, Range, S3Stream, StreamState, Tag
 
 TURNS = 2_000_000
 NODES = (1, 2)
@@ -134,7 +134,7 @@ def stored(streams: int) -> bytes:
     return snapshot.encode(snapshot.snapshot(snapshot.load(_records(streams))))
 
 
-def _records(streams: int) -> Iterator[Record]:
+def _records(streams: int) -> Iterator[MetadataRecord]:
     for stream in range(streams):
         tags = (Tag("topic", f"topic-{stream // 100}"), Tag("partition", str(stream % 100)))
         yield S3Stream(stream, 1, 1, 0, StreamState.OPENED, tags)

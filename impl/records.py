@@ -31,8 +31,8 @@ class ObjectState(IntEnum):
     DESTROYED = 4
 
 
-class Record(msgspec.Struct, frozen=True, gc=False, rename="camel", tag=True):
-    """A metadata record. Encoded, it carries the name of its class as ``type``."""
+class MetadataRecord(msgspec.Struct, frozen=True, gc=False, rename="camel", tag=True):
+    """A metadata record. Encoded, it carries a tag as ``type``, the name of its class if the class gives none."""
 
     KIND: ClassVar[str]
     TYPE: ClassVar[str]
@@ -49,14 +49,14 @@ TOPIC_TAG, PARTITION_TAG = "topic", "partition"
 """The keys of the tags that name the partition of a stream; the partition is a decimal number."""
 
 
-class AssignedStreamId(Record, frozen=True, gc=False):
+class AssignedStreamId(MetadataRecord, frozen=True, gc=False):
     """The last stream id that was given out."""
 
     KIND, TYPE = "ASID", "ASSIGNED_STREAM_ID_RECORD"
     assigned_stream_id: int
 
 
-class S3Stream(Record, frozen=True, gc=False):
+class S3Stream(MetadataRecord, frozen=True, gc=False):
     """A stream, without its ranges and objects. A start below the stored one is ignored (ID-05)."""
 
     KIND, TYPE = "STREAM", "S3_STREAM_RECORD"
@@ -68,14 +68,14 @@ class S3Stream(Record, frozen=True, gc=False):
     tags: tuple[Tag, ...] = ()
 
 
-class RemoveS3Stream(Record, frozen=True, gc=False):
+class RemoveS3Stream(MetadataRecord, frozen=True, gc=False):
     """A stream is gone, with its ranges."""
 
     KIND, TYPE = "RMSTREAM", "REMOVE_S3_STREAM_RECORD"
     stream_id: int
 
 
-class Range(Record, frozen=True, gc=False):
+class Range(MetadataRecord, frozen=True, gc=False):
     """Offsets that one node owned under one epoch. The record lifts the end of the stream to the end here (ID-05)."""
 
     KIND, TYPE = "RANGE", "RANGE_RECORD"
@@ -87,7 +87,7 @@ class Range(Record, frozen=True, gc=False):
     node_id: int
 
 
-class RemoveRange(Record, frozen=True, gc=False):
+class RemoveRange(MetadataRecord, frozen=True, gc=False):
     """A range is gone."""
 
     KIND, TYPE = "RMRANGE", "REMOVE_RANGE_RECORD"
@@ -95,7 +95,7 @@ class RemoveRange(Record, frozen=True, gc=False):
     range_index: int
 
 
-class S3StreamObject(Record, frozen=True, gc=False):
+class S3StreamObject(MetadataRecord, frozen=True, gc=False):
     """An object with data of one stream. The record lifts the end of the stream to the object's end."""
 
     KIND, TYPE = "SO", "S3_STREAM_OBJECT_RECORD"
@@ -105,7 +105,7 @@ class S3StreamObject(Record, frozen=True, gc=False):
     object_id: int
 
 
-class RemoveS3StreamObject(Record, frozen=True, gc=False):
+class RemoveS3StreamObject(MetadataRecord, frozen=True, gc=False):
     """An object is no part of a stream any more."""
 
     KIND, TYPE = "RMSO", "REMOVE_S3_STREAM_OBJECT_RECORD"
@@ -113,7 +113,7 @@ class RemoveS3StreamObject(Record, frozen=True, gc=False):
     object_id: int
 
 
-class S3StreamSetObject(Record, frozen=True, gc=False):
+class S3StreamSetObject(MetadataRecord, frozen=True, gc=False):
     """An object with data of many streams, which belongs to one node."""
 
     KIND, TYPE = "SSO", "S3_STREAM_SET_OBJECT_RECORD"
@@ -124,7 +124,7 @@ class S3StreamSetObject(Record, frozen=True, gc=False):
     ranges: bytes = b""
 
 
-class RemoveStreamSetObject(Record, frozen=True, gc=False):
+class RemoveStreamSetObject(MetadataRecord, frozen=True, gc=False):
     """An object is no part of a node's data any more."""
 
     KIND, TYPE = "RMSSO", "REMOVE_STREAM_SET_OBJECT_RECORD"
@@ -132,7 +132,7 @@ class RemoveStreamSetObject(Record, frozen=True, gc=False):
     object_id: int
 
 
-class S3Object(Record, frozen=True, gc=False):
+class S3Object(MetadataRecord, frozen=True, gc=False):
     """The state of an object. ``timestamp``: its deadline while PREPARED, else the time of its change of state."""
 
     TYPE = "S3_OBJECT_RECORD"
@@ -148,21 +148,21 @@ class S3Object(Record, frozen=True, gc=False):
         return {ObjectState.PREPARED: "PREP", ObjectState.COMMITTED: "OBJ+"}.get(self.object_state, "OBJX")
 
 
-class RemoveS3Object(Record, frozen=True, gc=False):
+class RemoveS3Object(MetadataRecord, frozen=True, gc=False):
     """An object is gone, also from the object store."""
 
     KIND, TYPE = "RMOBJ", "REMOVE_S3_OBJECT_RECORD"
     object_id: int
 
 
-class AssignedS3ObjectId(Record, frozen=True, gc=False):
+class AssignedS3ObjectId(MetadataRecord, frozen=True, gc=False):
     """The last object id that was given out."""
 
     KIND, TYPE = "AOID", "ASSIGNED_S3_OBJECT_ID_RECORD"
     assigned_s3_object_id: int
 
 
-class NodeWALMetadata(Record, frozen=True, gc=False):
+class NodeWALMetadata(MetadataRecord, frozen=True, gc=False):
     """The newest process of a node, and whether another node fails over for it."""
 
     KIND, TYPE = "NODEWAL", "NODE_WALMETADATA_RECORD"
@@ -171,7 +171,7 @@ class NodeWALMetadata(Record, frozen=True, gc=False):
     failover_mode: bool = False
 
 
-class S3StreamEndOffsets(Record, frozen=True, gc=False):
+class S3StreamEndOffsets(MetadataRecord, frozen=True, gc=False):
     """The committed ends of streams: one byte 1, then for each stream int64 id and int64 end, big-endian."""
 
     KIND, TYPE = "ENDOFF", "S3_STREAM_END_OFFSETS_RECORD"
@@ -186,7 +186,7 @@ class UncommittedOffsets(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     end_offset: int
 
 
-class NodeWALUncommittedOffsets(Record, frozen=True, gc=False):
+class NodeWALUncommittedOffsets(MetadataRecord, frozen=True, gc=False):
     """Entries of a node. The node's entries of other streams stay unchanged."""
 
     KIND, TYPE = "UNC", "NODE_WALUNCOMMITTED_OFFSETS_RECORD"
@@ -201,14 +201,14 @@ class KeyValue(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     value: bytes
 
 
-class KV(Record, frozen=True, gc=False):
+class KV(MetadataRecord, frozen=True, gc=False):
     """Keys with their values: node registrations, failover contexts, the meta streams of partitions."""
 
     KIND, TYPE = "KV", "KVRECORD"
     key_values: tuple[KeyValue, ...]
 
 
-class RemoveKV(Record, frozen=True, gc=False):
+class RemoveKV(MetadataRecord, frozen=True, gc=False):
     """Keys are gone."""
 
     KIND, TYPE = "RMKV", "REMOVE_KVRECORD"
@@ -218,7 +218,7 @@ class RemoveKV(Record, frozen=True, gc=False):
 # Brokers, topics, partitions ------------------------------------------------------------------------------------
 
 
-class Broker(Record, frozen=True, gc=False):
+class BrokerRegistration(MetadataRecord, frozen=True, gc=False, tag="Broker"):
     """The registration of a broker. ``state`` is active, fenced, shutting_down or gone."""
 
     KIND, TYPE = "BROKER", "BROKER_REGISTRATION_CHANGE_RECORD"
@@ -226,7 +226,7 @@ class Broker(Record, frozen=True, gc=False):
     state: str
 
 
-class Topic(Record, frozen=True, gc=False):
+class Topic(MetadataRecord, frozen=True, gc=False):
     """A topic. A partition of an elastic topic has one replica, and its data in streams."""
 
     KIND, TYPE = "TOPIC", "TOPIC_RECORD"
@@ -234,7 +234,7 @@ class Topic(Record, frozen=True, gc=False):
     elastic: bool = False
 
 
-class Partition(Record, frozen=True, gc=False):
+class Partition(MetadataRecord, frozen=True, gc=False):
     """The whole registration of a partition. ``original`` (CA-27) and ``marker`` (CA-41): None if none is pending."""
 
     KIND, TYPE = "PARTITION", "PARTITION_RECORD"
@@ -252,7 +252,7 @@ class Partition(Record, frozen=True, gc=False):
     marker: int | None = None
 
 
-class PartitionChange(Record, frozen=True, gc=False):
+class PartitionChange(MetadataRecord, frozen=True, gc=False):
     """A change of a partition; a field that is None keeps its value. Each change raises the partition epoch. A change
     that writes the leader, even to the same node, also raises the leader epoch (reassignment.md 1).
     """
@@ -275,17 +275,17 @@ class PartitionChange(Record, frozen=True, gc=False):
 KINDS = (
     *(AssignedStreamId, S3Stream, RemoveS3Stream, Range, RemoveRange, S3StreamObject, RemoveS3StreamObject),
     *(S3StreamSetObject, RemoveStreamSetObject, S3Object, RemoveS3Object, AssignedS3ObjectId, NodeWALMetadata),
-    *(S3StreamEndOffsets, NodeWALUncommittedOffsets, KV, RemoveKV, Broker, Topic, Partition, PartitionChange),
+    *(S3StreamEndOffsets, NodeWALUncommittedOffsets, KV, RemoveKV, BrokerRegistration, Topic, Partition),
+    PartitionChange,
 )
 """All kinds of records."""
-
 if TYPE_CHECKING:
-    AnyRecord = Record
+    AnyRecord = MetadataRecord
 else:
     AnyRecord = Union[KINDS]  # noqa: UP007 - the members are a tuple
     """The union of all kinds of records, for msgspec to decode."""
 
-BY_TYPE: dict[str, type[Record]] = {kind.TYPE: kind for kind in KINDS}
+BY_TYPE: dict[str, type[MetadataRecord]] = {kind.TYPE: kind for kind in KINDS}
 
 
 def pack_end_offsets(ends: dict[int, int]) -> bytes:

@@ -13,7 +13,7 @@ import msgspec
 from impl.controller.commits import SetCommit, StreamCommit
 from impl.errors import E
 from impl.items import CloseItem, CreateItem, OpenItem, TrimItem
-from impl.metadata.log import Batch
+from impl.metadata.log import MetadataBatch
 
 
 class WireMessage(msgspec.Struct, frozen=True, gc=False, tag=True):
@@ -222,7 +222,7 @@ class LearnedBatches(WireMessage, frozen=True, gc=False):
     """Committed batches, from index ``begin`` on. The controller ignores batches that it has already."""
 
     begin: int
-    batches: tuple[Batch, ...]
+    batches: tuple[MetadataBatch, ...]
 
 
 class ElectionNotice(WireMessage, frozen=True, gc=False):
@@ -272,7 +272,7 @@ class QuorumAppend(WireMessage, frozen=True, gc=False):
     """A batch for the quorum, to be appended at ``index`` of the metadata log."""
 
     index: int
-    batch: Batch
+    batch: MetadataBatch
 
 
 class Wake(WireMessage, frozen=True, gc=False):

@@ -29,7 +29,7 @@ from impl.controller.failover import Context
 from impl.errors import E
 from impl.items import CreateItem, OpenItem
 from impl.metadata.image import Image
-from impl.metadata.log import Batch, replay
+from impl.metadata.log import MetadataBatch, replay
 from impl.rules import RefusedError, rule
 from impl.store.bucket import Bucket
 from impl.tasks import FailedError, Gate, Place, Tasks
@@ -223,7 +223,7 @@ class Broker:
 
     # Metadata ---------------------------------------------------------------------------------------------------
 
-    def _learn(self, begin: int, batches: Sequence[Batch]) -> None:
+    def _learn(self, begin: int, batches: Sequence[MetadataBatch]) -> None:
         """Apply committed batches to the image, except the known ones. Raises ValueError if batches are missing."""
         if begin > self._seen:
             raise ValueError(f"batches from {begin} on are committed, but the image ends at {self._seen}")

@@ -20,7 +20,7 @@ from impl.controller.view import OperationResult, View
 from impl.errors import E
 from impl.metadata.image import SetObject
 from impl.records import (
-    Record,
+    MetadataRecord,
     RemoveS3StreamObject,
     RemoveStreamSetObject,
     S3StreamEndOffsets,
@@ -85,7 +85,7 @@ def commit_stream_set_object(view: View, commit: SetCommit) -> OperationResult:
     return _commit_compaction(view, commit, records) if commit.compacted else _commit_upload(view, commit, records)
 
 
-def _commit_upload(view: View, commit: SetCommit, records: list[Record]) -> OperationResult:
+def _commit_upload(view: View, commit: SetCommit, records: list[MetadataRecord]) -> OperationResult:
     """CS-05 to CS-09. Commit a WAL upload. Its ranges, and those of its stream objects, move ends and entries."""
     if commit.object != NOOP:  # CS-05
         records.append(_set_object(commit, commit.order, view.now))
@@ -107,7 +107,7 @@ def _commit_upload(view: View, commit: SetCommit, records: list[Record]) -> Oper
     return OperationResult(tuple(records))
 
 
-def _commit_compaction(view: View, commit: SetCommit, records: list[Record]) -> OperationResult:
+def _commit_compaction(view: View, commit: SetCommit, records: list[MetadataRecord]) -> OperationResult:
     """CS-04 to CS-08. Commit a compaction. Its data was committed before, so no end and no entry moves (CS-35, G-30).
 
     If an input is not a stream set object of the node, AutoMQ fails with an unhandled error (AM-12). Here the
@@ -140,13 +140,13 @@ def _set_object(commit: SetCommit, order: int, data_time: int) -> S3StreamSetObj
     return S3StreamSetObject(commit.node, commit.object, order, data_time, ranges)
 
 
-def _commit_stream_objects(view: View, objects: Sequence[CommittedObject]) -> list[Record] | None:
+def _commit_stream_objects(view: View, objects: Sequence[CommittedObject]) -> list[MetadataRecord] | None:
     """CS-07. The records for stream objects; None if one of them is committed already.
 
     Then the request repeats an earlier one, and has no effect. If the stream of an object is missing, the object is
     destroyed and the commit goes on. An object that was marked before stays marked.
     """
-    records: list[Record] = []
+    records: list[MetadataRecord] = []
     for each in objects:
         if rule("CS-07.missing", each.stream not in view.image.streams):
             records += mark_destroyed(view, (each.object,), (InputTreatment.DEEP_DELETE,)) or ()

@@ -18,7 +18,7 @@ from impl.controller.registration import (
 )
 from impl.controller.view import OperationResult, View
 from impl.metadata.image import Image
-from impl.records import Broker, Partition, PartitionChange, Record
+from impl.records import BrokerRegistration, MetadataRecord, Partition, PartitionChange
 from impl.rules import rule
 
 EVICTED_AT_ONCE = 100
@@ -33,7 +33,7 @@ def set_broker(view: View, node: int, state: str) -> OperationResult:
     before = view.image.brokers.get(node, "gone")
     if state == before:
         return OperationResult()
-    records: list[Record] = [Broker(node, state)]
+    records: list[MetadataRecord] = [BrokerRegistration(node, state)]
     if state == "active":
         records += _unfence(view, node)
     elif state in ("fenced", "gone") and is_registered(view.image, node):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from impl.controller.nodes import unfenced
 from impl.metadata.image import Image
-from impl.records import Broker
+from impl.records import BrokerRegistration
 from impl.rules import rule
 
 SESSION_MS = 9_000
@@ -33,7 +33,7 @@ class Heartbeats:
         self.breaker = "closed"
         self._half_open_since = now
 
-    def observe(self, record: Broker, image: Image, now: int) -> None:
+    def observe(self, record: BrokerRegistration, image: Image, now: int) -> None:
         """Take in a new state of a broker. To register, or to begin a shutdown, counts as a heartbeat."""
         if record.state == "active":
             self.left.pop(record.broker_id, None)

@@ -22,8 +22,8 @@ from impl.controller.view import OperationResult, Profile, View
 from impl.errors import E
 from impl.metadata import snapshot
 from impl.metadata.image import Image
-from impl.metadata.log import Batch, MetadataLog
-from impl.records import Broker, Record
+from impl.metadata.log import MetadataBatch, MetadataLog
+from impl.records import BrokerRegistration, MetadataRecord
 from impl.rules import RefusedError, rule
 from impl.wire import (
     CommitNotice,
@@ -182,12 +182,12 @@ class Controller:
             if rule("ST-16.back", outcome.error is E.NODE_LOCKED):
                 self._alone(outputs, partial(move_back, stream=item.stream))
 
-    def _append(self, records: tuple[Record, ...]) -> QuorumAppend:
-        batch = Batch(records, self.term or 0, self.now)
+    def _append(self, records: tuple[MetadataRecord, ...]) -> QuorumAppend:
+        batch = MetadataBatch(records, self.term or 0, self.now)
         index = self.log.append(batch) - 1
         self.timers.observe(records, self.image, self.now)
         for record in records:
-            if isinstance(record, Broker):
+            if isinstance(record, BrokerRegistration):
                 self.heartbeats.observe(record, self.image, self.now)
         return QuorumAppend(index, batch)
 
@@ -200,7 +200,7 @@ class Controller:
 
     # Changes of leader ----------------------------------------------------------------------------------------
 
-    def _learn(self, begin: int, batches: tuple[Batch, ...]) -> list[Output]:
+    def _learn(self, begin: int, batches: tuple[MetadataBatch, ...]) -> list[Output]:
         """Apply the committed batches of another controller. Raises ValueError if batches are missing in between.
         A controller that leads ignores them: it has to hear first that it leads no more.
         """

@@ -13,7 +13,7 @@ from impl.controller.objects import mark_destroyed
 from impl.controller.view import OperationResult, View
 from impl.errors import E
 from impl.metadata.image import Image, Node, SetObject, Stream
-from impl.records import KV, KeyValue, Record, RemoveKV, RemoveStreamSetObject
+from impl.records import KV, KeyValue, MetadataRecord, RemoveKV, RemoveStreamSetObject
 from impl.rules import require, rule
 
 LOCK_TAG = "CIRCUIT_BREAKER"
@@ -179,7 +179,7 @@ def unpack_ranges(data: bytes) -> list[tuple[int, int, int]]:
 
 def scale_in_cleanup(view: View) -> OperationResult:
     """ND-40. Destroy objects of inactive nodes that no stream needs. A node without a broker counts as inactive."""
-    records: list[Record] = []
+    records: list[MetadataRecord] = []
     for node in sorted(view.image.set_objects):
         if rule("ND-40.active", view.image.brokers.get(node) == "active"):
             continue

@@ -9,7 +9,7 @@ from itertools import islice, zip_longest
 from impl.controller.view import OperationResult, View
 from impl.errors import E
 from impl.metadata.image import Image, StoredObject
-from impl.records import AssignedS3ObjectId, ObjectState, Record, RemoveS3Object, S3Object
+from impl.records import AssignedS3ObjectId, MetadataRecord, ObjectState, RemoveS3Object, S3Object
 from impl.rules import require, rule
 
 NOOP = -1
@@ -44,7 +44,7 @@ def is_committed(image: Image, object_id: int) -> bool:
     return stored is not None and stored.state is ObjectState.COMMITTED
 
 
-def commit_object(view: View, object_id: int, size: int, attributes: int) -> list[Record]:
+def commit_object(view: View, object_id: int, size: int, attributes: int) -> list[MetadataRecord]:
     """OB-02. The record that commits a prepared object; no record for the id -1.
 
     A caller for which a repeated commit is a success asks ``is_committed`` first.
@@ -71,7 +71,9 @@ def replace_attributes(view: View, object_id: int, size: int, attributes: int) -
     return OperationResult((S3Object(object_id, stored.size, ObjectState.COMMITTED, timestamp, attributes),))
 
 
-def mark_destroyed(view: View, ids: Sequence[int], operations: Sequence[InputTreatment] = ()) -> list[Record] | None:
+def mark_destroyed(
+    view: View, ids: Sequence[int], operations: Sequence[InputTreatment] = ()
+) -> list[MetadataRecord] | None:
     """OB-03. The records that mark objects as destroyed, one for each id; None if any id is missing or marked already.
 
     A prepared object may be marked. ``operations``: by the position of the id; ids without an operation get DELETE.
@@ -85,7 +87,7 @@ def mark_destroyed(view: View, ids: Sequence[int], operations: Sequence[InputTre
     return [_destruction(view, each, InputTreatment(operation)) for each, operation in pairs]
 
 
-def _destruction(view: View, object_id: int, operation: InputTreatment) -> Record:
+def _destruction(view: View, object_id: int, operation: InputTreatment) -> MetadataRecord:
     """The record that marks an object, or the one that forgets an object whose data another one keeps."""
     if rule("OB-03.keep", operation is InputTreatment.KEEP_DATA):
         return RemoveS3Object(object_id)

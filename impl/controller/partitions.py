@@ -28,7 +28,7 @@ from impl.controller.replicas import alter_partition, start
 from impl.controller.streams import partition_of
 from impl.controller.view import OperationResult, View
 from impl.errors import E
-from impl.records import Partition, PartitionChange, Record, Topic
+from impl.records import MetadataRecord, Partition, PartitionChange, Topic
 from impl.rules import RefusedError, require, rule
 
 __all__ = [
@@ -51,7 +51,7 @@ def create_topic(view: View, topic: str, partitions: Sequence[Sequence[int]], el
     """Create a topic. ``partitions``: the replicas of each. All are in sync, the first one leads, both epochs are 0."""
     if any(name == topic for name, _ in view.image.partitions):
         return OperationResult(error=E.TOPIC_ALREADY_EXISTS)
-    records: list[Record] = [Topic(topic, elastic)]
+    records: list[MetadataRecord] = [Topic(topic, elastic)]
     for number, replicas in enumerate(partitions):
         require(bool(replicas), "RA-42.empty", E.INVALID_REPLICA_ASSIGNMENT)
         require(len(replicas) == 1 or not elastic, "PT-01", E.INVALID_REPLICA_ASSIGNMENT)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from impl.controller.nodes import NO_STREAM
 from impl.metadata.image import Image, StreamObject, StreamRange
-from impl.records import Range, Record, RemoveRange
+from impl.records import MetadataRecord, Range, RemoveRange
 from impl.rules import rule
 
 
@@ -46,7 +46,7 @@ def first_run(objects: Iterable[StreamObject]) -> tuple[int, int] | None:
     return run
 
 
-def trim_ranges(image: Image, stream: int, to: int) -> Iterator[Record]:
+def trim_ranges(image: Image, stream: int, to: int) -> Iterator[MetadataRecord]:
     """ST-44. The records that change the ranges of a stream when it is trimmed to ``to``.
 
     The ranges ascend by index and offset, so the walk stops at the first one that stays or is cut.

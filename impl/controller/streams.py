@@ -16,9 +16,9 @@ from impl.records import (
     PARTITION_TAG,
     TOPIC_TAG,
     AssignedStreamId,
+    MetadataRecord,
     NodeWALMetadata,
     NodeWALUncommittedOffsets,
-    Record,
     RemoveRange,
     RemoveS3Stream,
     S3Stream,
@@ -132,7 +132,7 @@ def open_stream(
     return OperationResult(tuple(records), values={"start": stored.start, "next": stored.end})
 
 
-def _open_again(view: View, node: int, stream: int) -> list[Record]:
+def _open_again(view: View, node: int, stream: int) -> list[MetadataRecord]:
     """ST-20 to ST-24. The owner returns with the epoch of its range, and gets the same range.
 
     After open, close and open under one epoch, a late duplicate of the close ends the new lease (AM-20). The controller
@@ -148,7 +148,7 @@ def _open_again(view: View, node: int, stream: int) -> list[Record]:
     return [stream_record(stream, replace(stored, state=StreamState.OPENED))]  # ST-24
 
 
-def _open_anew(view: View, node: int, stream: int, epoch: int, tags: tuple[Tag, ...]) -> list[Record]:
+def _open_anew(view: View, node: int, stream: int, epoch: int, tags: tuple[Tag, ...]) -> list[MetadataRecord]:
     """ST-14 to ST-18. A new epoch begins a new range where the stream ends."""
     image = view.image
     stored = image.streams.get(stream, NO_STREAM)
@@ -160,7 +160,7 @@ def _open_anew(view: View, node: int, stream: int, epoch: int, tags: tuple[Tag, 
     opened = replace(stored, epoch=epoch, range_index=index, state=StreamState.OPENED)
     if rule("ST-17.tags", not stored.tags):
         opened = replace(opened, tags=tags)
-    records: list[Record] = [stream_record(stream, opened)]
+    records: list[MetadataRecord] = [stream_record(stream, opened)]
     current = image.current_range(stream)
     # The new range begins at the end of the stream, so the range before it has to end there.
     if current is not None and rule("ST-17.seal"):  # G-06
@@ -192,7 +192,7 @@ def close_stream(view: View, node: int, node_epoch: int, stream: int, epoch: int
         return OperationResult()
     require(not (closed and fast), "ST-34", E.OFFSET_NOT_MATCHED)  # G-15
     require(not fast or end >= stored.end, "ST-35", E.OFFSET_NOT_MATCHED)  # G-14
-    records: list[Record] = [stream_record(stream, replace(stored, state=StreamState.CLOSED))]  # ST-36
+    records: list[MetadataRecord] = [stream_record(stream, replace(stored, state=StreamState.CLOSED))]  # ST-36
     if rule("ST-37.end", fast and end != current.end):  # G-17
         records.append(range_record(stream, stored.range_index, replace(current, end=end)))
     if rule("ST-37.entry", fast and end > stored.end):  # G-17

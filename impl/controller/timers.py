@@ -15,7 +15,7 @@ from impl.controller.elections import elect
 from impl.controller.registration import NO_LEADER, find, label
 from impl.controller.view import OperationResult, Profile, View
 from impl.metadata.image import Image
-from impl.records import Broker, Partition, PartitionChange, Record
+from impl.records import BrokerRegistration, MetadataRecord, Partition, PartitionChange
 from impl.rules import rule
 
 DELAY_MS = 10_000
@@ -52,13 +52,13 @@ class Timers:
 
     # Arming and disarming -------------------------------------------------------------------------------------
 
-    def observe(self, records: Iterable[Record], image: Image, now: int) -> None:
+    def observe(self, records: Iterable[MetadataRecord], image: Image, now: int) -> None:
         """Arm and disarm timers by the records of one operation, before these are committed (RA-07).
 
         ``image``: the image after the records.
         """
         records = tuple(records)
-        of_broker = any(isinstance(record, Broker) for record in records)
+        of_broker = any(isinstance(record, BrokerRegistration) for record in records)
         for record in records:
             if isinstance(record, Partition | PartitionChange):
                 key = (record.topic, record.partition)

@@ -8,7 +8,7 @@ import msgspec
 
 from impl.errors import E
 from impl.metadata.image import Image
-from impl.records import Record
+from impl.records import MetadataRecord
 
 
 class Profile(msgspec.Struct, frozen=True):
@@ -41,6 +41,6 @@ class View(msgspec.Struct, frozen=True):
 class OperationResult(msgspec.Struct, frozen=True):
     """The result of an operation. ``records``: applied all or not at all. ``error`` and ``values``: its answer."""
 
-    records: tuple[Record, ...] = ()
+    records: tuple[MetadataRecord, ...] = ()
     error: E = E.NONE
     values: dict[str, Any] = msgspec.field(default_factory=dict)

@@ -12,11 +12,11 @@ from typing import Any
 import msgspec
 
 from impl.metadata.image import Image, Table
-from impl.metadata.log import Batch
-from impl.records import Record
+from impl.metadata.log import MetadataBatch
+from impl.records import MetadataRecord
 
 
-class Change(msgspec.Struct, frozen=True, gc=False):
+class RowChange(msgspec.Struct, frozen=True, gc=False):
     """A row that differs: its table, its key, and the row before and after; None where there is none.
 
     Keys of nested tables are pairs: (stream, index), (stream, object), (node, object), (node, stream).
@@ -31,9 +31,9 @@ class Change(msgspec.Struct, frozen=True, gc=False):
 class Delta(msgspec.Struct, frozen=True):
     """The changes, in the order in which their rows were first written."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[RowChange, ...]
 
-    def of(self, table: str) -> Iterator[Change]:
+    def of(self, table: str) -> Iterator[RowChange]:
         """The changes of one table, by the name of the attribute of Image."""
         return (change for change in self.changes if change.table == table)
 
@@ -45,7 +45,7 @@ Names = dict[int, tuple[str, tuple[int, ...]]]
 FLAT = ("streams", "nodes", "objects", "kv", "brokers", "topics", "partitions", "ids")
 
 
-def learn(image: Image, batches: Iterable[Batch]) -> Delta:
+def learn(image: Image, batches: Iterable[MetadataBatch]) -> Delta:
     """Apply batches to the image of a broker, all as one step; returns the difference."""
     mark = image.mark()
     records = [record for batch in batches for record in batch.records]
@@ -66,11 +66,11 @@ def _since(image: Image, mark: int, names: Names) -> Delta:
         after = table.get(key)
         if id(table) in names and before != after:
             name, outer = names[id(table)]
-            changes.append(Change(name, (*outer, key) if outer else key, before, after))
+            changes.append(RowChange(name, (*outer, key) if outer else key, before, after))
     return Delta(tuple(changes))
 
 
-def _names(image: Image, records: Iterable[Record]) -> Names:
+def _names(image: Image, records: Iterable[MetadataRecord]) -> Names:
     """The names of the tables that the records may have written; derived tables have none."""
     names: Names = {id(getattr(image, name)): (name, ()) for name in FLAT}
     keys: set[int] = {getattr(record, name, -1) for record in records for name in ("stream_id", "node_id")}

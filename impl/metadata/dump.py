@@ -15,8 +15,8 @@ import msgspec
 
 from impl import records as r
 from impl.metadata.kafka import TYPES, KafkaRecords
-from impl.metadata.log import Batch
-from impl.records import Record
+from impl.metadata.log import MetadataBatch
+from impl.records import MetadataRecord
 
 VERSIONS = {r.S3Stream.TYPE: 1, r.S3StreamObject.TYPE: 1, r.S3StreamSetObject.TYPE: 1, r.S3Object.TYPE: 1}
 """The versions that are not 0 (streams.md 15). An S3StreamSetObject with ranges has version 0."""
@@ -35,7 +35,7 @@ class DumpError(ValueError):
     """A dump has a wrong line, or lacks lines. The message begins with the number of the line."""
 
 
-def write_dump(batches: Iterable[Batch], begin: int = 0) -> Iterator[str]:
+def write_dump(batches: Iterable[MetadataBatch], begin: int = 0) -> Iterator[str]:
     """The lines of a dump of the batches; the first record has the offset ``begin``."""
     offset = begin
     kafka = KafkaRecords()
@@ -56,13 +56,13 @@ def write_dump(batches: Iterable[Batch], begin: int = 0) -> Iterator[str]:
             offset += 1
 
 
-def write_record(record: Record, kafka: KafkaRecords, offset: int) -> str:
+def write_record(record: MetadataRecord, kafka: KafkaRecords, offset: int) -> str:
     """The payload of a record: its type, version and data as JSON. ``kafka``: has written all earlier ones."""
     kind, version, data = kafka.write(record, offset) or _own(record)
     return msgspec.json.encode({"type": kind, "version": version, "data": data}).decode()
 
 
-def _own(record: Record) -> tuple[str, int, dict[str, Any]]:
+def _own(record: MetadataRecord) -> tuple[str, int, dict[str, Any]]:
     """The type, version and fields of one of AutoMQ's own records."""
     version = VERSIONS.get(record.TYPE, 0)
     if isinstance(record, r.S3StreamSetObject) and record.ranges:
@@ -72,7 +72,7 @@ def _own(record: Record) -> tuple[str, int, dict[str, Any]]:
     return record.TYPE, version, data
 
 
-def read_dump(lines: Iterable[str]) -> Iterator[Batch]:
+def read_dump(lines: Iterable[str]) -> Iterator[MetadataBatch]:
     """The batches of a dump, with the records of the kinds that an image knows.
 
     Records of other types are skipped. If a dump begins in the middle, changes of brokers and partitions that no
@@ -103,10 +103,10 @@ class _Reader:
         self._offset = -1
         self._term = 0
         self._time = 0
-        self._records: list[Record] = []
+        self._records: list[MetadataRecord] = []
         self._kafka = KafkaRecords()
 
-    def read(self, line: str) -> Batch | None:
+    def read(self, line: str) -> MetadataBatch | None:
         """The batch of which this is the last line; None for any other line, or if all its records were skipped."""
         if not line.strip() or line.startswith(_PREAMBLE):
             return None
@@ -120,7 +120,7 @@ class _Reader:
         self._take(line)
         if self.missing or not self._records:
             return None
-        batch = Batch(tuple(self._records), self._term, self._time)
+        batch = MetadataBatch(tuple(self._records), self._term, self._time)
         self._records = []
         return batch
 
@@ -163,7 +163,7 @@ class _Payload(msgspec.Struct, frozen=True):
 _decoder = msgspec.json.Decoder(_Payload)
 
 
-def read_record(payload: str, kafka: KafkaRecords) -> Record | None:
+def read_record(payload: str, kafka: KafkaRecords) -> MetadataRecord | None:
     """The record of a payload; None for a type that an image does not know. ``kafka``: has read all earlier ones.
 
     Raises KeyError, ValueError or msgspec.MsgspecError.

@@ -12,7 +12,7 @@ import msgspec
 
 from impl import records as r
 from impl.metadata.rows import Entry, Node, SetObject, StoredObject, Stream, StreamObject, StreamRange
-from impl.records import Record, StreamState, Tag
+from impl.records import MetadataRecord, StreamState, Tag
 
 __all__ = ["Entry", "Image", "Node", "SetObject", "StoredObject", "Stream", "StreamObject", "StreamRange", "Table"]
 
@@ -66,7 +66,7 @@ class Image:
 
     # Writing --------------------------------------------------------------------------------------------------
 
-    def apply(self, record: Record) -> None:
+    def apply(self, record: MetadataRecord) -> None:
         """Change the tables by a record, without any check."""
         _APPLY[type(record)](self, record)
 
@@ -222,7 +222,7 @@ class Image:
         for key in record.keys:
             self._drop(self.kv, key)
 
-    def _broker(self, record: r.Broker) -> None:
+    def _broker(self, record: r.BrokerRegistration) -> None:
         self._put(self.brokers, record.broker_id, record.state)
 
     def _topic(self, record: r.Topic) -> None:
@@ -254,7 +254,7 @@ def changed(before: r.Partition, record: r.PartitionChange) -> r.Partition:
     return msgspec.structs.replace(before, **found)
 
 
-_APPLY: dict[type[Record], Callable[[Image, Any], None]] = {
+_APPLY: dict[type[MetadataRecord], Callable[[Image, Any], None]] = {
     r.AssignedStreamId: Image._stream_id,
     r.AssignedS3ObjectId: Image._object_id,
     r.S3Stream: Image._stream,
@@ -272,7 +272,7 @@ _APPLY: dict[type[Record], Callable[[Image, Any], None]] = {
     r.NodeWALUncommittedOffsets: Image._entries,
     r.KV: Image._kv,
     r.RemoveKV: Image._remove_kv,
-    r.Broker: Image._broker,
+    r.BrokerRegistration: Image._broker,
     r.Topic: Image._topic,
     r.Partition: Image._partition,
     r.PartitionChange: Image._change,

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from impl.records import Broker, Partition, PartitionChange, Record, Topic
+from impl.records import BrokerRegistration, MetadataRecord, Partition, PartitionChange, Topic
 
 Data = dict[str, Any]
 REGISTER, CHANGE, UNREGISTER = (
@@ -53,10 +53,10 @@ class KafkaRecords:
 
     # Writing --------------------------------------------------------------------------------------------------
 
-    def write(self, record: Record, offset: int) -> tuple[str, int, Data] | None:
+    def write(self, record: MetadataRecord, offset: int) -> tuple[str, int, Data] | None:
         """The type, version and fields of a record at an offset; None for a record that is not one of Kafka's."""
         match record:
-            case Broker(broker, state):
+            case BrokerRegistration(broker, state):
                 return self._write_broker(broker, state, offset)
             case Topic(name, elastic):
                 ours = {"elastic": True} if elastic else {}
@@ -95,7 +95,7 @@ class KafkaRecords:
 
     # Reading --------------------------------------------------------------------------------------------------
 
-    def read(self, kind: str, data: Data) -> Record | None:
+    def read(self, kind: str, data: Data) -> MetadataRecord | None:
         """The record of one of ``TYPES``; None if no earlier record has named its topic or broker.
 
         Raises ValueError, KeyError or msgspec.ValidationError for wrong fields.
@@ -112,11 +112,11 @@ class KafkaRecords:
             return msgspec.convert(fields, Partition if kind == Partition.TYPE else PartitionChange)
         return self._read_broker(kind, data)
 
-    def _read_broker(self, kind: str, data: Data) -> Record | None:
+    def _read_broker(self, kind: str, data: Data) -> MetadataRecord | None:
         broker = data["brokerId"]
         if kind == UNREGISTER:
             self._brokers.pop(broker, None)
-            return msgspec.convert({"brokerId": broker, "state": "gone"}, Broker)
+            return msgspec.convert({"brokerId": broker, "state": "gone"}, BrokerRegistration)
         if kind == REGISTER:
             leaving = data.get("inControlledShutdown", False)
             self._brokers[broker] = _Registration(data["brokerEpoch"], data["fenced"], leaving)
@@ -126,4 +126,4 @@ class KafkaRecords:
             known.leaving = known.leaving or data.get("inControlledShutdown", 0) == 1
         else:
             return None
-        return msgspec.convert({"brokerId": broker, "state": self._brokers[broker].state}, Broker)
+        return msgspec.convert({"brokerId": broker, "state": self._brokers[broker].state}, BrokerRegistration)

@@ -15,7 +15,7 @@ from impl.metadata.image import Image
 from impl.records import AnyRecord
 
 
-class Batch(msgspec.Struct, frozen=True, gc=False):
+class MetadataBatch(msgspec.Struct, frozen=True, gc=False):
     """The records of one event, the term of the leader that wrote them, and the time, in milliseconds."""
 
     records: tuple[AnyRecord, ...]
@@ -30,7 +30,7 @@ class MetadataLog:
         """Start after a snapshot of the batches below ``begin``; with an empty image if there is none."""
         self.image = Image() if image is None else image
         self.begin = begin
-        self.batches: list[Batch] = []
+        self.batches: list[MetadataBatch] = []
         self.committed = begin
         """The number of batches that the quorum has committed, from index 0 on; the later ones are pending."""
         self._marks: deque[int] = deque()
@@ -42,7 +42,7 @@ class MetadataLog:
         """The index of the next batch."""
         return self.begin + len(self.batches)
 
-    def append(self, batch: Batch) -> int:
+    def append(self, batch: MetadataBatch) -> int:
         """Apply a batch and keep it as pending. Returns N: the batch is committed once the first N batches are."""
         self._marks.append(self.image.mark())
         for record in batch.records:
@@ -71,7 +71,7 @@ class MetadataLog:
         del self.batches[self.committed - self.begin :]
 
 
-def replay(batches: Iterable[Batch], image: Image | None = None) -> Image:
+def replay(batches: Iterable[MetadataBatch], image: Image | None = None) -> Image:
     """Apply batches to ``image``, or to an empty one, and return it."""
     image = Image() if image is None else image
     for batch in batches:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from impl.metadata.log import Batch
+from impl.metadata.log import MetadataBatch
 
 
 class Leader(msgspec.Struct, frozen=True, gc=False):
@@ -24,16 +24,16 @@ class Leader(msgspec.Struct, frozen=True, gc=False):
 class Quorum:
     """The log of a cluster. Its first ``committed`` batches are never lost. ``begin``: batches that it starts with."""
 
-    def __init__(self, delay: int = 0, begin: Iterable[Batch] = ()) -> None:
+    def __init__(self, delay: int = 0, begin: Iterable[MetadataBatch] = ()) -> None:
         self.delay = delay
         self.leader: Leader | None = None
         self.term = 0
-        self.batches: list[Batch] = list(begin)
+        self.batches: list[MetadataBatch] = list(begin)
         self.committed = len(self.batches)
         self._due: deque[int] = deque()
         """For each pending batch, the time of its commit."""
 
-    def append(self, term: int, index: int, batch: Batch, now: int) -> bool:
+    def append(self, term: int, index: int, batch: MetadataBatch, now: int) -> bool:
         """Keep a batch as pending. Returns False if ``term`` is over: the batch is lost.
 
         Raises ValueError if the leader leaves out an index or writes one again.
@@ -57,7 +57,7 @@ class Quorum:
             self.committed += 1
         return self.committed
 
-    def resign(self, kept: int = 0) -> tuple[Batch, ...]:
+    def resign(self, kept: int = 0) -> tuple[MetadataBatch, ...]:
         """End the term of the leader; the first ``kept`` pending batches are committed. Returns the lost ones.
 
         Raises ValueError if fewer batches are pending.
@@ -79,6 +79,6 @@ class Quorum:
         self.leader = Leader(controller, self.term)
         return self.leader
 
-    def learned(self, begin: int) -> tuple[Batch, ...]:
+    def learned(self, begin: int) -> tuple[MetadataBatch, ...]:
         """The committed batches from index ``begin`` on, for a controller whose log ends there."""
         return tuple(self.batches[begin : self.committed])

@@ -12,18 +12,18 @@ import msgspec
 
 from impl import records as r
 from impl.metadata.image import Image
-from impl.records import AnyRecord, Record
+from impl.records import AnyRecord, MetadataRecord
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(list[AnyRecord])
 
 
-def snapshot(image: Image, as_built: frozenset[str] = frozenset()) -> tuple[Record, ...]:
+def snapshot(image: Image, as_built: frozenset[str] = frozenset()) -> tuple[MetadataRecord, ...]:
     """The records of an image. ``as_built`` names the suspicious spots that are built in."""
     return tuple(_records(image, keep_flag="AM-02" not in as_built))
 
 
-def load(records: Iterable[Record]) -> Image:
+def load(records: Iterable[MetadataRecord]) -> Image:
     """The image that the records of a snapshot make."""
     image = Image()
     apply = image.apply
@@ -33,17 +33,17 @@ def load(records: Iterable[Record]) -> Image:
     return image
 
 
-def encode(records: Iterable[Record]) -> bytes:
+def encode(records: Iterable[MetadataRecord]) -> bytes:
     """The bytes of a snapshot."""
     return _encoder.encode(tuple(records))
 
 
-def decode(data: bytes) -> list[Record]:
+def decode(data: bytes) -> list[MetadataRecord]:
     """The records of a snapshot's bytes. Raises msgspec.DecodeError for other bytes."""
     return _decoder.decode(data)
 
 
-def _records(image: Image, *, keep_flag: bool) -> Iterator[Record]:
+def _records(image: Image, *, keep_flag: bool) -> Iterator[MetadataRecord]:
     if image.ids["stream"] >= 0:
         yield r.AssignedStreamId(image.ids["stream"])
     for stream in _keys(image.streams, image.ranges, image.stream_objects):
@@ -66,7 +66,7 @@ def _records(image: Image, *, keep_flag: bool) -> Iterator[Record]:
     yield from _partitions(image)
 
 
-def _stream(image: Image, stream: int) -> Iterator[Record]:
+def _stream(image: Image, stream: int) -> Iterator[MetadataRecord]:
     row = image.streams.get(stream)
     if row is not None:
         yield r.S3Stream(stream, row.epoch, row.range_index, row.start, row.state, row.tags)
@@ -76,7 +76,7 @@ def _stream(image: Image, stream: int) -> Iterator[Record]:
         yield r.S3StreamObject(stream, held.start, held.end, number)
 
 
-def _node(image: Image, node: int, *, keep_flag: bool) -> Iterator[Record]:
+def _node(image: Image, node: int, *, keep_flag: bool) -> Iterator[MetadataRecord]:
     row = image.nodes.get(node)
     if row is not None:
         yield r.NodeWALMetadata(node, row.epoch, row.failover and keep_flag)
@@ -84,16 +84,16 @@ def _node(image: Image, node: int, *, keep_flag: bool) -> Iterator[Record]:
         yield r.S3StreamSetObject(node, number, held.order, held.data_time, held.ranges)
 
 
-def _objects(image: Image) -> Iterator[Record]:
+def _objects(image: Image) -> Iterator[MetadataRecord]:
     if image.ids["object"] >= 0:
         yield r.AssignedS3ObjectId(image.ids["object"])
     for number, row in sorted(image.objects.items()):
         yield r.S3Object(number, row.size, row.state, row.timestamp, row.attributes)
 
 
-def _partitions(image: Image) -> Iterator[Record]:
+def _partitions(image: Image) -> Iterator[MetadataRecord]:
     for broker, state in sorted(image.brokers.items()):
-        yield r.Broker(broker, state)
+        yield r.BrokerRegistration(broker, state)
     for name, elastic in sorted(image.topics.items()):
         yield r.Topic(name, elastic)
     for _, partition in sorted(image.partitions.items()):

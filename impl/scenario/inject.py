@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from impl.metadata.image import Image, Stream, StreamRange
 from impl.records import (
+    MetadataRecord,
     NodeWALUncommittedOffsets,
     Partition,
     Range,
-    Record,
     S3Stream,
     StreamState,
     Topic,
@@ -23,24 +23,24 @@ from impl.scenario.world import Arguments, Perform, Result, World, written
 RECOVERY = ("RECOVERED", "RECOVERING")
 
 
-def _stream(image: Image, a: Arguments) -> list[Record]:
+def _stream(image: Image, a: Arguments) -> list[MetadataRecord]:
     row = image.streams.get(a["stream"], Stream())
     state = row.state if a["state"] is None else StreamState[a["state"]]
     epoch, index, start = _or(a["epoch"], row.epoch), _or(a["index"], row.range_index), _or(a["start"], row.start)
     return [S3Stream(a["stream"], epoch, index, start, state, row.tags)]
 
 
-def _range(image: Image, a: Arguments) -> list[Record]:
+def _range(image: Image, a: Arguments) -> list[MetadataRecord]:
     row = image.ranges.get(a["stream"], {}).get(a["index"], StreamRange(0, 0, 0, 0))
     start, end = _or(a["start"], row.start), _or(a["end"], row.end)
     return [Range(a["stream"], _or(a["epoch"], row.epoch), a["index"], start, end, _or(a["node"], row.node))]
 
 
-def _entry(_: Image, a: Arguments) -> list[Record]:
+def _entry(_: Image, a: Arguments) -> list[MetadataRecord]:
     return [NodeWALUncommittedOffsets(a["node"], (UncommittedOffsets(a["stream"], a["from"], a["to"]),))]
 
 
-def _partition(image: Image, a: Arguments) -> list[Record]:
+def _partition(image: Image, a: Arguments) -> list[MetadataRecord]:
     """The whole registration. A missing partition is created, and so is a missing topic."""
     replicas = tuple(a["replicas"] or ())
     new = Partition(a["topic"], a["partition"], replicas, replicas, replicas[0] if replicas else -1)
@@ -61,7 +61,7 @@ def _or(given: int | None, otherwise: int) -> int:
     return otherwise if given is None else given
 
 
-RECORDS: dict[str, Callable[[Image, Arguments], list[Record]]] = {
+RECORDS: dict[str, Callable[[Image, Arguments], list[MetadataRecord]]] = {
     "STREAM": _stream,
     "RANGE": _range,
     "UNC": _entry,

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from impl.controller.node import Controller
 from impl.controller.view import OperationResult, View
-from impl.records import AssignedS3ObjectId, ObjectState, PartitionChange, Record, S3Object, Topic
+from impl.records import AssignedS3ObjectId, MetadataRecord, ObjectState, PartitionChange, S3Object, Topic
 from impl.scenario.language import Scenario
 
 Arguments = dict[str, Any]
@@ -57,7 +57,7 @@ class World:
         now = self.controller.now
         # -1 stands for no object.
         for object_id in sorted(set(ids) - self._prepared - self._absent - {-1}):
-            records: list[Record] = [S3Object(object_id, 0, ObjectState.PREPARED, now + SILENT_TTL_MS)]
+            records: list[MetadataRecord] = [S3Object(object_id, 0, ObjectState.PREPARED, now + SILENT_TTL_MS)]
             if object_id > self.controller.image.ids["object"]:
                 records.insert(0, AssignedS3ObjectId(object_id))
             self.replay(*records)
@@ -78,12 +78,12 @@ class World:
             timers: repr(vars(controller.timers)),
         }
 
-    def replay(self, *records: Record) -> None:
+    def replay(self, *records: MetadataRecord) -> None:
         """Append records as one batch; nothing is checked."""
         self.controller.execute(lambda _: OperationResult(records))
 
 
-def written(records: tuple[Record, ...]) -> Result:
+def written(records: tuple[MetadataRecord, ...]) -> Result:
     """The kinds of the records, and the fields that change records write, by partition."""
     changes: dict[str, set[str]] = {}
     for record in records:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from impl.controller.node import Controller
 from impl.controller.view import Profile
 from impl.errors import E
-from impl.metadata.log import Batch
+from impl.metadata.log import MetadataBatch
 from impl.metadata.quorum import Quorum
 from impl.sim.event_log import AppendedBatch, EventLog, ExecutedRequest
 from impl.sim.faults import CONTROLLER, TICK_MS
@@ -76,8 +76,8 @@ class Cluster:
         delay: int,
         object_key: Callable[[int], str],
         reply: Callable[[Any, Reply], None],
-        learn: Callable[[tuple[Batch, ...]], None],
-        begin: tuple[Batch, ...] = (),
+        learn: Callable[[tuple[MetadataBatch, ...]], None],
+        begin: tuple[MetadataBatch, ...] = (),
     ) -> None:
         self.steps = 0
         self.elections = 0
@@ -107,7 +107,7 @@ class Cluster:
         """The controller that the quorum takes for the leader; None if there is none."""
         return None if self.quorum.leader is None else self.controllers[self.quorum.leader.controller]
 
-    def committed(self, begin: int) -> tuple[Batch, ...]:
+    def committed(self, begin: int) -> tuple[MetadataBatch, ...]:
         """The committed batches from an index on."""
         return self.quorum.learned(begin)
 
@@ -166,7 +166,7 @@ class Cluster:
 
     # Commits --------------------------------------------------------------------------------------------------
 
-    def _append(self, index: int, at: int, batch: Batch) -> None:
+    def _append(self, index: int, at: int, batch: MetadataBatch) -> None:
         written = AppendedBatch(at, batch)
         self._log.events.append((self._queue.now, f"c{index}", "batch", written))
         if self.quorum.append(batch.term, at, batch, self._queue.now):

@@ -11,8 +11,8 @@ from __future__ import annotations
 from impl.broker.messages import Close, Command, CommandAnswer, Open
 from impl.client.history import Ending, History
 from impl.errors import E
-from impl.metadata.log import Batch
-from impl.records import Broker
+from impl.metadata.log import MetadataBatch
+from impl.records import BrokerRegistration
 from impl.sim.catalog import Catalog, Entry
 from impl.sim.faults import PARTITION
 from impl.sim.fleet import Fleet
@@ -112,11 +112,11 @@ class Director:
 
     # What happens -----------------------------------------------------------------------------------------------
 
-    def learn(self, batches: tuple[Batch, ...]) -> None:
+    def learn(self, batches: tuple[MetadataBatch, ...]) -> None:
         """Read the states of brokers from committed batches."""
         for batch in batches:
             for record in batch.records:
-                if type(record) is Broker:
+                if type(record) is BrokerRegistration:
                     self.states[record.broker_id] = record.state
                     self._rehome(record.broker_id, record.state)
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from impl.broker import messages
-from impl.metadata.log import Batch
+from impl.metadata.log import MetadataBatch
 from impl.rules import missed
 from impl.store.interface import Answer as StoreAnswer
 from impl.store.interface import Delete, Get, List, Operation, Put
@@ -56,7 +56,7 @@ class AppendedBatch:
 
     __slots__ = ("batch", "index", "lost")
 
-    def __init__(self, index: int, batch: Batch) -> None:
+    def __init__(self, index: int, batch: MetadataBatch) -> None:
         self.index, self.batch = index, batch
         self.lost = False
 
@@ -118,7 +118,7 @@ def _fields(subject: Any) -> dict[str, Any]:
                 ],
             }
         case AppendedBatch():
-            records = [type(record).__name__ for record in subject.batch.records]
+            records = [record.__struct_config__.tag for record in subject.batch.records]
             return {"index": subject.index, "term": subject.batch.term, "records": records}
         case Effect():
             return {"await": subject.request.id, "answer": subject.answer.__struct_config__.tag}

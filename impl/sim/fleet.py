@@ -11,7 +11,7 @@ import msgspec
 from impl.broker import messages
 from impl.broker.messages import Command, CommandAnswer, Halt, Identity, StepEvent, StoreAnswer, StoreRequest
 from impl.errors import E
-from impl.metadata.log import Batch
+from impl.metadata.log import MetadataBatch
 from impl.records import S3StreamSetObject
 from impl.sim.cluster import Cluster
 from impl.sim.event_log import Effect, EventLog
@@ -31,7 +31,7 @@ RESTART_MS = 2_000
 """The longest time until a process that has halted gets a successor; a second more is the shortest."""
 
 
-def without_ranges(batch: Batch) -> Batch:
+def without_ranges(batch: MetadataBatch) -> MetadataBatch:
     """The batch without the ranges of its stream set objects, whose indexes hold these, too (MD-03)."""
     records = (
         msgspec.structs.replace(each, ranges=b"") if isinstance(each, S3StreamSetObject) else each
@@ -203,7 +203,7 @@ class Fleet:
         else:
             self._queue.at(self._queue.now + 1, refused)
 
-    def learn(self, _: tuple[Batch, ...]) -> None:
+    def learn(self, _: tuple[MetadataBatch, ...]) -> None:
         """Batches are committed: every process learns of them in a while."""
         for process in self.processes:
             if process.alive and not process.feeding:
@@ -227,7 +227,7 @@ class Fleet:
             begin, process.seen = process.seen, process.seen + len(batches)
             self.deliver(process, LearnedBatches(begin, self._unnamed(process, batches)))
 
-    def _unnamed(self, process: Process, batches: tuple[Batch, ...]) -> tuple[Batch, ...]:
+    def _unnamed(self, process: Process, batches: tuple[MetadataBatch, ...]) -> tuple[MetadataBatch, ...]:
         """The batches as the process gets them: a fault takes the ranges of stream set objects out."""
         fault = self._tape.site(f"names/{process.node}", tuple(UNNAMED)).decide(self._queue.now)
         if fault is None:

@@ -10,7 +10,7 @@ import msgspec
 from impl.broker.messages import CommandAnswer
 from impl.broker.wal_format import Record
 from impl.client.history import History
-from impl.metadata.log import Batch
+from impl.metadata.log import MetadataBatch
 from impl.sim.cluster import Cluster
 from impl.sim.fleet import Fleet
 from impl.sim.network import Network
@@ -75,7 +75,7 @@ class Load(Protocol):
 
     # What other parts tell the load ------------------------------------------------------------------------------
 
-    def learn(self, batches: tuple[Batch, ...]) -> None:
+    def learn(self, batches: tuple[MetadataBatch, ...]) -> None:
         """The quorum has committed batches."""
 
     def done(self, process: Process, done: CommandAnswer) -> None:

@@ -11,7 +11,7 @@ import msgspec
 
 from impl.broker.messages import CommandAnswer
 from impl.client.history import History
-from impl.metadata.log import Batch
+from impl.metadata.log import MetadataBatch
 from impl.rules import decided
 from impl.sim import faults
 from impl.sim.chaos import Chaos
@@ -216,7 +216,7 @@ class World:
 
     # What parts tell the load -------------------------------------------------------------------------------------
 
-    def _learn(self, batches: tuple[Batch, ...]) -> None:
+    def _learn(self, batches: tuple[MetadataBatch, ...]) -> None:
         self.load.learn(batches)
         self.fleet.learn(batches)
 

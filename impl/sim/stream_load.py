@@ -7,7 +7,7 @@ from typing import Any
 
 from impl.broker.messages import CommandAnswer
 from impl.broker.wal_format import Record
-from impl.metadata.log import Batch
+from impl.metadata.log import MetadataBatch
 from impl.sim import script
 from impl.sim.catalog import Catalog
 from impl.sim.clients import Client
@@ -86,7 +86,7 @@ class StreamLoad:
         """Each record holds one send."""
         return [(record.base, record.count, int(record.payload))]
 
-    def learn(self, batches: tuple[Batch, ...]) -> None:
+    def learn(self, batches: tuple[MetadataBatch, ...]) -> None:
         """The director reads the states of brokers."""
         self.director.learn(batches)
 

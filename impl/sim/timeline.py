@@ -14,7 +14,7 @@ from impl.broker import wal_format
 from impl.broker.messages import StepEvent, StoreRequest
 from impl.metadata.image import changed
 from impl.oracles.verdict import Violation
-from impl.records import Partition, PartitionChange, Record
+from impl.records import MetadataRecord, Partition, PartitionChange
 from impl.sim.event_log import AppendedBatch, ExecutedRequest
 from impl.sim.run import Run
 from impl.sim.timeline_rows import Row, faults, operations
@@ -162,7 +162,7 @@ class _View:
                 return [f"sets node {node} to {state}"]
         return [text.format(self._name(each)) for each, text in found if each is not None and self._concerns(each)]
 
-    def _record(self, record: Record) -> Iterator[str]:
+    def _record(self, record: MetadataRecord) -> Iterator[str]:
         """A change of a partition that the leader of the controllers has written."""
         if not isinstance(record, Partition | PartitionChange) or self._key not in (-1, record.partition):
             return

@@ -18,11 +18,11 @@ from impl.controller.view import Profile
 from impl.errors import E
 from impl.records import (
     AssignedStreamId,
-    Broker,
+    BrokerRegistration,
+    MetadataRecord,
     NodeWALMetadata,
     Partition,
     Range,
-    Record,
     S3Stream,
     StreamState,
     Topic,
@@ -53,7 +53,7 @@ class CancellationPairing(Pairing):
 
     def begin(self, cells: Cells) -> Controller:
         first, epoch = number(cells["replica",]), cells["leader_epoch",]
-        records: list[Record] = [Broker(number(n), "active") for n in self.elements("active")]
+        records: list[MetadataRecord] = [BrokerRegistration(number(n), "active") for n in self.elements("active")]
         records += [NodeWALMetadata(number(n), 1) for n in self.elements("active")]
         records += [Topic(TOPIC, elastic=True), Partition(*KEY, (first,), (first,), first, epoch)]
         streams = [number(s) for s in self.elements("exists")]

@@ -9,7 +9,7 @@ from impl.controller.node import Controller
 from impl.controller.streams import close_stream, delete_stream, get_opening_streams, open_stream, trim_stream
 from impl.controller.view import OperationResult, Profile
 from impl.errors import E
-from impl.records import AssignedStreamId, NodeWALMetadata, Record, S3Stream, StreamState
+from impl.records import AssignedStreamId, MetadataRecord, NodeWALMetadata, S3Stream, StreamState
 from models.ownership import Ownership
 from stateful_tests.controller.differences import Arguments, Cells
 from stateful_tests.controller.pairing import Answer, Facts, Pairing, answered, number, write
@@ -28,7 +28,7 @@ class Processes(Pairing):
 
     def begin(self, cells: Cells) -> Controller:
         streams = [number(s) for s in names(cells, "exists")]
-        records: list[Record] = [AssignedStreamId(len(streams) - 1)]
+        records: list[MetadataRecord] = [AssignedStreamId(len(streams) - 1)]
         records += [S3Stream(stream, -1, -1, 0, StreamState.CLOSED) for stream in streams]
         for n in names(cells, "node_epoch"):
             if cells["node_epoch", n]:

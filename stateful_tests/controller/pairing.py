@@ -22,7 +22,7 @@ from holdfast.lower.python.interpreter import Args, Interpreter
 from impl.controller.node import Controller
 from impl.controller.view import OperationResult
 from impl.errors import E
-from impl.records import Record
+from impl.records import MetadataRecord
 from stateful_tests.controller.differences import Arguments, Cells
 
 Facts = dict[str, Any]
@@ -249,7 +249,7 @@ def answered(outcome: OperationResult) -> Answer:
     return Answer(outcome.error, outcome.values, bool(outcome.records))
 
 
-def write(controller: Controller, *records: Record) -> None:
+def write(controller: Controller, *records: MetadataRecord) -> None:
     """Append records to the controller's log as one batch, without an operation that checks them."""
     controller.execute(lambda _: OperationResult(records))
 

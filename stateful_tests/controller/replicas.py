@@ -11,7 +11,7 @@ from impl.controller.node import Controller
 from impl.controller.partitions import alter, alter_partition, set_broker
 from impl.controller.view import Profile
 from impl.errors import E
-from impl.records import Broker, Partition, Record, Topic
+from impl.records import BrokerRegistration, MetadataRecord, Partition, Topic
 from models.replica_reassignment import ReplicaReassignment
 from stateful_tests.controller.differences import Arguments, Cells
 from stateful_tests.controller.pairing import Answer, Facts, Pairing, answered, write
@@ -33,7 +33,7 @@ class ReplicasPairing(Pairing):
 
     def begin(self, cells: Cells) -> Controller:
         replicas = _in_order(cells, "replica", "before")
-        records: list[Record] = [Broker(n, "active") for n in _brokers(cells, "active")]
+        records: list[MetadataRecord] = [BrokerRegistration(n, "active") for n in _brokers(cells, "active")]
         records += [Topic(TOPIC), Partition(*KEY, replicas, replicas, cells["leader",])]
         profile = Profile(min_insync=MIN_INSYNC, unclean_election=cells["unclean",], cancel=self.cancel)
         controller = Controller(profile)

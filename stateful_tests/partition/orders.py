@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from impl import wire
 from impl.errors import E
-from impl.records import Broker, StreamState
+from impl.records import BrokerRegistration, StreamState
 from stateful_tests.partition.broken import BrokenError, claim
 from stateful_tests.partition.clients import Clients
 from stateful_tests.partition.cluster import TOPIC, Cluster, streams_of
@@ -79,7 +79,7 @@ class Orders:
         self._seen, self._ordered = len(self._cluster.batches), False
         if ordered or not batches:
             return
-        fenced = any(isinstance(record, Broker) for batch in batches for record in batch.records)
+        fenced = any(isinstance(record, BrokerRegistration) for batch in batches for record in batch.records)
         for number, home in self._homes.items():
             now = self._home(number)
             if now != home:

@@ -19,7 +19,7 @@ from impl.controller.streams import close_stream, create_stream, delete_stream, 
 from impl.controller.streams import trim_stream as trim
 from impl.controller.view import OperationResult, Profile
 from impl.metadata.dump import write_dump
-from impl.metadata.log import Batch
+from impl.metadata.log import MetadataBatch
 from tests.impl.stream_layer import Tables
 
 HOUR = 3_600_000
@@ -32,7 +32,7 @@ class Controller:
         self.draw = random.Random(seed)
         self.tables = Tables(Profile())
         self.clock = ObjectClock()
-        self.batches: list[Batch] = []
+        self.batches: list[MetadataBatch] = []
         self.nodes, self.streams = nodes, streams
         self.term = 1
         self.answers: set[str] = set()
@@ -50,7 +50,7 @@ class Controller:
         self.answers.add(outcome.error.name)
         if outcome.records:
             self.tables.now += self.draw.randrange(1, 2_000)
-            self.batches.append(Batch(outcome.records, self.term, self.tables.now))
+            self.batches.append(MetadataBatch(outcome.records, self.term, self.tables.now))
         return outcome
 
     def text(self) -> str:

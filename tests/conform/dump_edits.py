@@ -12,22 +12,22 @@ from typing import Any
 import msgspec
 
 from impl import records as r
-from impl.metadata.log import Batch
-from impl.records import Record
+from impl.metadata.log import MetadataBatch
+from impl.records import MetadataRecord
 
 Name = tuple[str, ...]
-Edited = tuple[Name, list[Batch]]
-Edit = Callable[[random.Random, Sequence[Batch], frozenset[str]], Edited]
+Edited = tuple[Name, list[MetadataBatch]]
+Edit = Callable[[random.Random, Sequence[MetadataBatch], frozenset[str]], Edited]
 
 
-def removed(draw: random.Random, batches: Sequence[Batch], used: frozenset[str]) -> Edited:
+def removed(draw: random.Random, batches: Sequence[MetadataBatch], used: frozenset[str]) -> Edited:
     """Remove a record of one of the used types."""
     batch, place = _choose(draw, batches, used)
     record, after = _without(batches, batch, place)
     return ("removed", record.TYPE), [each for each in after if each.records]
 
 
-def changed(draw: random.Random, batches: Sequence[Batch], used: frozenset[str]) -> Edited:
+def changed(draw: random.Random, batches: Sequence[MetadataBatch], used: frozenset[str]) -> Edited:
     """Give one field of a record another value."""
     batch, place = _choose(draw, batches, used)
     records = list(batches[batch].records)
@@ -39,7 +39,7 @@ def changed(draw: random.Random, batches: Sequence[Batch], used: frozenset[str])
     return ("changed", record.TYPE, name), _with(batches, batch, records)
 
 
-def moved(draw: random.Random, batches: Sequence[Batch], used: frozenset[str]) -> Edited:
+def moved(draw: random.Random, batches: Sequence[MetadataBatch], used: frozenset[str]) -> Edited:
     """Move a record some used records earlier or later."""
     places = _places(batches, used)
     index = draw.randrange(len(places))
@@ -52,7 +52,7 @@ def moved(draw: random.Random, batches: Sequence[Batch], used: frozenset[str]) -
     return ("moved", record.TYPE), found
 
 
-def _places(batches: Sequence[Batch], used: frozenset[str]) -> list[tuple[int, int]]:
+def _places(batches: Sequence[MetadataBatch], used: frozenset[str]) -> list[tuple[int, int]]:
     return [
         (batch, place)
         for batch, each in enumerate(batches)
@@ -61,20 +61,20 @@ def _places(batches: Sequence[Batch], used: frozenset[str]) -> list[tuple[int, i
     ]
 
 
-def _choose(draw: random.Random, batches: Sequence[Batch], used: frozenset[str]) -> tuple[int, int]:
+def _choose(draw: random.Random, batches: Sequence[MetadataBatch], used: frozenset[str]) -> tuple[int, int]:
     """A place in the dump; each type of record is equally likely."""
     places = _places(batches, used)
     kind = draw.choice(sorted({batches[batch].records[place].TYPE for batch, place in places}))
     return draw.choice([(batch, place) for batch, place in places if kind == batches[batch].records[place].TYPE])
 
 
-def _with(batches: Sequence[Batch], batch: int, records: Sequence[Record]) -> list[Batch]:
+def _with(batches: Sequence[MetadataBatch], batch: int, records: Sequence[MetadataRecord]) -> list[MetadataBatch]:
     after = list(batches)
     after[batch] = msgspec.structs.replace(batches[batch], records=tuple(records))
     return after
 
 
-def _without(batches: Sequence[Batch], batch: int, place: int) -> tuple[Record, list[Batch]]:
+def _without(batches: Sequence[MetadataBatch], batch: int, place: int) -> tuple[MetadataRecord, list[MetadataBatch]]:
     records = list(batches[batch].records)
     record = records.pop(place)
     return record, _with(batches, batch, records)

@@ -19,7 +19,7 @@ from holdfast.ir.load import load_model
 from impl import records as r
 from impl.controller.streams import close_stream, create_stream, open_stream
 from impl.metadata.dump import write_dump
-from impl.metadata.log import Batch
+from impl.metadata.log import MetadataBatch
 from impl.metadata.snapshot import snapshot as records_of
 from impl.rules import without
 from tests.conform.controller_dump import Controller
@@ -41,7 +41,7 @@ def judged(folder: Path, *texts: str, joint: int | None = None) -> Judgement:
     return found
 
 
-def printed(batches: Iterable[Batch], begin: int = 0) -> str:
+def printed(batches: Iterable[MetadataBatch], begin: int = 0) -> str:
     """The dump of batches."""
     return "\n".join([*write_dump(batches, begin), ""])
 
@@ -96,7 +96,9 @@ def test_a_dump_may_begin_with_a_snapshot(tmp_path: Path, seed: int) -> None:
     end = sum(len(each.records) for each in controller.batches)
     rest = printed(controller.operations(500).batches[batches:], end)
     half = len(state) // 2
-    first, second = (list(write_dump([Batch(part)], at)) for part, at in ((state[:half], 1), (state[half:], 1 + half)))
+    first, second = (
+        list(write_dump([MetadataBatch(part)], at)) for part, at in ((state[:half], 1), (state[half:], 1 + half))
+    )
     found = judged(tmp_path, rest, snapshot(end, first, second))
     assert found.kind == "conforms", found.reason
     assert found.seen["(state)"] > 5
@@ -118,7 +120,7 @@ def test_a_snapshot_is_believed(tmp_path: Path) -> None:
     end = sum(len(each.records) for each in controller.batches)
     controller.run(close_stream, 1, epoch, 0, 3, 5)
     rest = printed(controller.batches[batches:], end)
-    good = list(write_dump([Batch(state)], 1))
+    good = list(write_dump([MetadataBatch(state)], 1))
     assert judged(tmp_path, snapshot(end, good), rest).kind == "conforms"
     bad = [line.replace('"nodeId":1', '"nodeId":2') if '"RANGE_RECORD' in line else line for line in good]
     assert bad != good

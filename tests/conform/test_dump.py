@@ -15,7 +15,7 @@ from holdfast.check.conform.dumps.dump_reader import DumpReader
 from holdfast.check.conform.dumps.dump_record import DumpRecord, end_offsets
 from holdfast.ir.errors import Place, UsageError
 from impl.metadata.dump import write_dump
-from impl.records import Broker, S3StreamEndOffsets, unpack_end_offsets
+from impl.records import BrokerRegistration, S3StreamEndOffsets, unpack_end_offsets
 from tests.conform.printed_dump import (
     ASSIGNED,
     ENDS,
@@ -133,7 +133,7 @@ def test_what_impl_writes_is_read(tmp_path: Path, seed: int) -> None:
     records = read(tmp_path, "\n".join(write_dump(batches)))
     written = [record for part in batches for record in part.records]
     assert [None if record.type in OF_BROKERS else record.type for record in records] == [
-        None if isinstance(record, Broker) else record.TYPE for record in written
+        None if isinstance(record, BrokerRegistration) else record.TYPE for record in written
     ]
     assert [record.offset for record in records] == list(range(len(written)))
     assert [record.batch.epoch for record in records] == [part.term for part in batches for _ in part.records]

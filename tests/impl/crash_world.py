@@ -23,7 +23,7 @@ from impl.controller.nodes import stored_registration
 from impl.controller.view import Profile
 from impl.errors import E
 from impl.metadata.image import Image
-from impl.metadata.log import Batch
+from impl.metadata.log import MetadataBatch
 from impl.store.interface import Delete, ObjectStore
 from impl.store.memory import MemoryStore
 
@@ -126,7 +126,7 @@ class World:
         self.flights: deque[Flight] = deque()
         self.held: list[Flight] = []
         self.holds: Callable[[Flight], bool] = lambda _: False
-        self.batches: list[Batch] = []
+        self.batches: list[MetadataBatch] = []
         self._tick = START + PERIOD_MS
 
     @property

@@ -12,7 +12,17 @@ from impl.controller.timers import Timers
 from impl.controller.view import OperationResult, Profile, View
 from impl.errors import E
 from impl.metadata.image import Image
-from impl.records import PARTITION_TAG, TOPIC_TAG, Partition, PartitionChange, Range, Record, S3Stream, StreamState, Tag
+from impl.records import (
+    PARTITION_TAG,
+    TOPIC_TAG,
+    MetadataRecord,
+    Partition,
+    PartitionChange,
+    Range,
+    S3Stream,
+    StreamState,
+    Tag,
+)
 from impl.rules import RefusedError
 
 
@@ -45,7 +55,7 @@ class Cluster:
         self.apply(*outcome.records)
         return outcome
 
-    def apply(self, *records: Record) -> None:
+    def apply(self, *records: MetadataRecord) -> None:
         """Apply records as one batch."""
         for record in records:
             self.image.apply(record)

@@ -6,22 +6,22 @@ import random
 from collections.abc import Callable, Iterator
 
 from impl import records as r
-from impl.metadata.log import Batch
+from impl.metadata.log import MetadataBatch
 
 LAST = 4
 
 
-def random_batches(draw: random.Random, count: int) -> Iterator[Batch]:
+def random_batches(draw: random.Random, count: int) -> Iterator[MetadataBatch]:
     """A batch with streams, topics and partitions, then ``count`` batches of one to four records.
 
     Only the last stream is ever removed, and not created again, since ids are not reused (ID-01).
     """
     streams = [r.S3Stream(stream, -1, -1, 0, r.StreamState.CLOSED) for stream in range(LAST + 1)]
     topics = [r.Topic(f"t{topic}") for topic in range(4)]
-    yield Batch((*streams, *topics, *(r.Partition(topic.name, 0, (1, 2), (1,), 1) for topic in topics)))
+    yield MetadataBatch((*streams, *topics, *(r.Partition(topic.name, 0, (1, 2), (1,), 1) for topic in topics)))
     for index in range(count):
         records = tuple(_MAKERS[draw.choice(r.KINDS)](draw) for _ in range(draw.randint(1, 4)))
-        yield Batch(records, term=index // 40, time=index * 7)
+        yield MetadataBatch(records, term=index // 40, time=index * 7)
 
 
 def _id(draw: random.Random) -> int:
@@ -60,8 +60,8 @@ def _entries(draw: random.Random) -> tuple[r.UncommittedOffsets, ...]:
     return tuple(r.UncommittedOffsets(_id(draw), start, end) for start, end in spans)
 
 
-def _broker(draw: random.Random) -> r.Broker:
-    return r.Broker(_id(draw), draw.choice(["active", "fenced", "shutting_down", "gone"]))
+def _broker(draw: random.Random) -> r.BrokerRegistration:
+    return r.BrokerRegistration(_id(draw), draw.choice(["active", "fenced", "shutting_down", "gone"]))
 
 
 def _partition(draw: random.Random) -> r.Partition:
@@ -73,7 +73,7 @@ def _object(draw: random.Random) -> r.S3Object:
     return r.S3Object(_id(draw), draw.randint(0, 99), state, draw.randint(0, 10**12), draw.randint(0, 3))
 
 
-_MAKERS: dict[type[r.Record], Callable[[random.Random], r.Record]] = {
+_MAKERS: dict[type[r.MetadataRecord], Callable[[random.Random], r.MetadataRecord]] = {
     r.AssignedStreamId: lambda d: r.AssignedStreamId(_id(d)),
     r.S3Stream: _stream,
     r.RemoveS3Stream: lambda d: r.RemoveS3Stream(LAST),
@@ -91,7 +91,7 @@ _MAKERS: dict[type[r.Record], Callable[[random.Random], r.Record]] = {
     r.NodeWALUncommittedOffsets: lambda d: r.NodeWALUncommittedOffsets(_id(d), _entries(d)),
     r.KV: lambda d: r.KV((r.KeyValue(f"k{_id(d)}", bytes([_id(d)])),)),
     r.RemoveKV: lambda d: r.RemoveKV((f"k{_id(d)}",)),
-    r.Broker: _broker,
+    r.BrokerRegistration: _broker,
     r.Topic: lambda d: r.Topic(f"t{_id(d)}", d.random() < 0.5),
     r.Partition: _partition,
     r.PartitionChange: _change,

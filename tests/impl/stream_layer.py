@@ -13,7 +13,7 @@ from impl.controller.streams import close_stream, create_stream, get_opening_str
 from impl.controller.view import OperationResult, Profile, View
 from impl.errors import E
 from impl.metadata.image import Image
-from impl.records import Record
+from impl.records import MetadataRecord
 from impl.rules import RefusedError
 
 
@@ -30,7 +30,7 @@ class Tables:
         """The view of an operation at this time."""
         return View(self.image, self.profile, self.now)
 
-    def inject(self, *records: Record) -> None:
+    def inject(self, *records: MetadataRecord) -> None:
         """Apply records that no operation made."""
         for record in records:
             self.image.apply(record)

@@ -9,13 +9,13 @@ import pytest
 from impl import records as r
 from impl.controller import partitions
 from impl.controller.node import Controller
-from impl.metadata.delta import Change, learn
+from impl.metadata.delta import RowChange, learn
 from impl.metadata.image import Entry, Image, StreamObject
-from impl.metadata.log import Batch, replay
+from impl.metadata.log import MetadataBatch, replay
 from tests.impl.random_records import random_batches
 
 
-def _moved_and_back() -> tuple[Image, list[Batch]]:
+def _moved_and_back() -> tuple[Image, list[MetadataBatch]]:
     """The image before a move and its cancel, and the batches of both."""
     controller = Controller()
     for broker in (1, 2):
@@ -44,20 +44,20 @@ def test_steps_one_by_one_show_the_way() -> None:
 
 def test_a_row_that_comes_back_is_no_difference() -> None:
     """A row that is opened and fenced again, or removed and put again, is no difference."""
-    image = replay([Batch((r.Broker(1, "active"), r.KV((r.KeyValue("k", b"v"),))))])
-    there = Batch((r.Broker(1, "fenced"), r.RemoveKV(("k",))))
-    back = Batch((r.Broker(1, "active"), r.KV((r.KeyValue("k", b"v"),))))
+    image = replay([MetadataBatch((r.BrokerRegistration(1, "active"), r.KV((r.KeyValue("k", b"v"),))))])
+    there = MetadataBatch((r.BrokerRegistration(1, "fenced"), r.RemoveKV(("k",))))
+    back = MetadataBatch((r.BrokerRegistration(1, "active"), r.KV((r.KeyValue("k", b"v"),))))
     assert learn(image, [there, back]).changes == ()
 
 
 def test_nested_rows_have_pairs_as_keys() -> None:
     """A change names its table, its keys, and the row before and after."""
-    image = replay([Batch((r.S3Stream(3, 0, -1, 0, r.StreamState.CLOSED), r.S3StreamObject(3, 0, 5, 8)))])
+    image = replay([MetadataBatch((r.S3Stream(3, 0, -1, 0, r.StreamState.CLOSED), r.S3StreamObject(3, 0, 5, 8)))])
     entry = r.NodeWALUncommittedOffsets(1, (r.UncommittedOffsets(3, 5, 9),))
-    delta = learn(image, [Batch((r.RemoveS3StreamObject(3, 8), entry))])
+    delta = learn(image, [MetadataBatch((r.RemoveS3StreamObject(3, 8), entry))])
     assert delta.changes == (
-        Change("stream_objects", (3, 8), StreamObject(0, 5), None),
-        Change("entries", (1, 3), None, Entry(5, 9)),
+        RowChange("stream_objects", (3, 8), StreamObject(0, 5), None),
+        RowChange("entries", (1, 3), None, Entry(5, 9)),
     )
 
 

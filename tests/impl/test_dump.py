@@ -13,7 +13,7 @@ from impl import records as r
 from impl.metadata import snapshot
 from impl.metadata.dump import DumpError, read_dump, write_dump
 from impl.metadata.kafka import uuid
-from impl.metadata.log import Batch, replay
+from impl.metadata.log import MetadataBatch, replay
 from impl.scenario.language import read_file
 from impl.scenario.runner import run
 from impl.scenario.world import World
@@ -44,14 +44,14 @@ def test_a_printed_dump_is_read() -> None:
     """Headers, the quorum's own records and unknown types are skipped; one batch is left."""
     (batch,) = read_dump(PRINTED.splitlines())
     stream = r.S3Stream(0, -1, -1, 0, r.StreamState.CLOSED, (r.Tag("topic", "t"),))
-    assert batch == Batch((r.AssignedStreamId(0), stream), term=1, time=1651136590)
+    assert batch == MetadataBatch((r.AssignedStreamId(0), stream), term=1, time=1651136590)
 
 
 def test_a_line_has_the_form_of_the_tool() -> None:
     """Names are camelCase, bytes are base64, and the version is that of streams.md 15."""
     record = r.S3StreamEndOffsets(r.pack_end_offsets({1: 2}))
     payload = '{"type":"S3_STREAM_END_OFFSETS_RECORD","version":0,"data":{"endOffsets":"AQAAAAAAAAABAAAAAAAAAAI="}}'
-    _, line = write_dump([Batch((record,), term=3, time=9)], begin=12)
+    _, line = write_dump([MetadataBatch((record,), term=3, time=9)], begin=12)
     assert line == (
         f"| offset: 12 CreateTime: 9 keySize: -1 valueSize: {len(payload)} sequence: -1 headerKeys: [] "
         f"payload: {payload}"
@@ -117,7 +117,7 @@ def test_topics_and_partitions_have_the_form_of_kafka() -> None:
 def test_brokers_have_the_form_of_kafka() -> None:
     """A broker registers; a change says only what changes; only a new registration ends a controlled shutdown."""
     states = ("active", "fenced", "shutting_down", "fenced", "active", "gone", "fenced")
-    written = _payloads(*(r.Broker(7, state) for state in states))
+    written = _payloads(*(r.BrokerRegistration(7, state) for state in states))
     assert [payload["type"].removesuffix("_RECORD") for payload in written] == [
         *("REGISTER_BROKER", "BROKER_REGISTRATION_CHANGE", "BROKER_REGISTRATION_CHANGE", "BROKER_REGISTRATION_CHANGE"),
         *("REGISTER_BROKER", "UNREGISTER_BROKER", "REGISTER_BROKER"),
@@ -148,7 +148,7 @@ FOREIGN = (
 
 def test_records_of_kafka_are_read() -> None:
     """Changes of unnamed topics and brokers are skipped, and so are fields that the records here lack."""
-    lines = list(write_dump([Batch((r.RemoveS3Stream(1),) * len(FOREIGN))]))
+    lines = list(write_dump([MetadataBatch((r.RemoveS3Stream(1),) * len(FOREIGN))]))
     for place, (kind, data) in enumerate(FOREIGN, start=1):
         payload = json.dumps({"type": kind, "version": 1, "data": data})
         lines[place] = lines[place].partition("payload: ")[0] + f"payload: {payload}"
@@ -157,20 +157,20 @@ def test_records_of_kafka_are_read() -> None:
         r.Topic("t"),
         r.Partition("t", 0, (1, 2), (1,), 1, leader_epoch=3, partition_epoch=4),
         r.PartitionChange("t", 0, leader=-1),
-        *(r.Broker(1, "fenced"), r.Broker(1, "active")),
+        *(r.BrokerRegistration(1, "fenced"), r.BrokerRegistration(1, "active")),
     )
     without_name = [line.replace('"name": "t", ', "") for line in lines]
     with pytest.raises(DumpError, match="line 4: Object missing required field `name`"):
         list(read_dump(without_name))
 
 
-def _payloads(*records: r.Record) -> list[dict[str, Any]]:
+def _payloads(*records: r.MetadataRecord) -> list[dict[str, Any]]:
     """The payloads of the records of one batch."""
-    _, *lines = write_dump([Batch(records)])
+    _, *lines = write_dump([MetadataBatch(records)])
     return [json.loads(line.partition("payload: ")[2]) for line in lines]
 
 
-def _payload(record: r.Record) -> dict[str, Any]:
+def _payload(record: r.MetadataRecord) -> dict[str, Any]:
     return _payloads(record)[0]
 
 
@@ -198,7 +198,7 @@ def test_a_malformed_line_is_named(replaced: str, by: str, error: str) -> None:
 
 def test_a_missing_line_is_noticed() -> None:
     """A batch that lacks a record ends the reading where the next batch begins."""
-    lines = list(write_dump([Batch((r.RemoveS3Stream(1), r.RemoveS3Stream(2)))] * 2))
+    lines = list(write_dump([MetadataBatch((r.RemoveS3Stream(1), r.RemoveS3Stream(2)))] * 2))
     del lines[1]
     with pytest.raises(DumpError, match="line 3: a batch begins, but 1 records of the last one are missing"):
         list(read_dump(lines))

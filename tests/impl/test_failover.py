@@ -8,7 +8,7 @@ from impl.controller.failover import Context, contexts, scan
 from impl.controller.nodes import register_node
 from impl.controller.streams import close_stream, create_stream, get_opening_streams, open_stream
 from impl.errors import E
-from impl.records import Broker
+from impl.records import BrokerRegistration
 from impl.rules import without
 from tests.impl.stream_layer import Tables, kinds
 
@@ -21,8 +21,8 @@ def crashed(*nodes: int, active: tuple[int, ...] = (5, 6)) -> Tables:
         tables.run(register_node, node, 1000, f"wal{node}")
         tables.run(create_stream, node, 1000)
         assert tables.run(open_stream, node, 1000, stream, 1).error is E.NONE
-        tables.inject(Broker(node, "fenced"))
-    tables.inject(*(Broker(node, "active") for node in active))
+        tables.inject(BrokerRegistration(node, "fenced"))
+    tables.inject(*(BrokerRegistration(node, "active") for node in active))
     return tables
 
 
@@ -42,7 +42,7 @@ def test_candidates(label: str) -> None:
     if label == "FO-01.registered":
         tables.image.kv.clear()
     elif label == "FO-01.fenced":
-        tables.inject(Broker(0, "shutting_down"))
+        tables.inject(BrokerRegistration(0, "shutting_down"))
     elif label == "FO-01.opening":
         tables.run(close_stream, 0, 1000, 0, 1)
     else:
@@ -90,7 +90,7 @@ def test_failover_ends(label: str) -> None:
     elif label == "FO-03.candidate":
         tables.run(close_stream, 0, 1000, 0, 1)
     else:
-        tables.inject(Broker(5, "fenced"))
+        tables.inject(BrokerRegistration(5, "fenced"))
     with without(label):
         assert scan(tables.view).records == ()
     tables.run(scan)
@@ -101,7 +101,7 @@ def test_failover_moves_on() -> None:
     """FO-03: a node whose target left gets another one in the next round."""
     tables = crashed(0)
     tables.run(scan)
-    tables.inject(Broker(5, "fenced"))
+    tables.inject(BrokerRegistration(5, "fenced"))
     tables.run(scan, after=5)
     tables.run(scan, after=5)
     assert contexts(tables.image) == [Context(0, 6, 1000, "wal0")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from impl.controller.partitions import drain
-from impl.records import Broker, PartitionChange
+from impl.records import BrokerRegistration, PartitionChange
 from tests.impl.partitioned import Cluster
 
 
@@ -18,7 +18,7 @@ def test_partitions_of_a_fenced_broker_go_elsewhere() -> None:
     """FO-10: each to an active broker, with nobody to lead it."""
     cluster = Cluster(elastic=(0, 0, 1))
     outcome = cluster.broker(0, "fenced")
-    assert outcome.records[0] == Broker(0, "fenced")
+    assert outcome.records[0] == BrokerRegistration(0, "fenced")
     for name in ("e-0", "e-1"):
         row = cluster.row(name)
         assert row.replicas == row.isr
@@ -45,12 +45,12 @@ def test_without_another_broker_the_assignment_is_kept() -> None:
     """FO-10: nobody leads; the marker of a move stays."""
     cluster = Cluster(elastic=(0,))
     _only(cluster, 0)
-    assert cluster.broker(0, "fenced").records == (Broker(0, "fenced"), PartitionChange("e", 0, leader=-1))
+    assert cluster.broker(0, "fenced").records == (BrokerRegistration(0, "fenced"), PartitionChange("e", 0, leader=-1))
     moving = Cluster(elastic=(0,))
     _only(moving, 0, 1)
     moving.alter("e-0", [1])
     moving.broker(0, "fenced")
-    assert moving.broker(1, "fenced").records == (Broker(1, "fenced"),)
+    assert moving.broker(1, "fenced").records == (BrokerRegistration(1, "fenced"),)
     assert moving.row("e-0").marker == 1
 
 
@@ -60,7 +60,7 @@ def test_a_broker_that_is_back_takes_what_no_active_broker_has() -> None:
     _only(cluster, 0)
     cluster.broker(0, "fenced")
     change = PartitionChange("e", 0, isr=(3,), leader=-1, replicas=(3,))
-    assert cluster.broker(3, "active").records == (Broker(3, "active"), change)
+    assert cluster.broker(3, "active").records == (BrokerRegistration(3, "active"), change)
 
 
 def test_a_broker_that_is_back_steals_nothing() -> None:
@@ -68,7 +68,7 @@ def test_a_broker_that_is_back_steals_nothing() -> None:
     cluster = Cluster(elastic=(0,))
     cluster.broker(3, "fenced")
     cluster.alter("e-0", [1])
-    assert cluster.broker(3, "active").records == (Broker(3, "active"),)
+    assert cluster.broker(3, "active").records == (BrokerRegistration(3, "active"),)
     assert cluster.row("e-0").replicas == (1,)
 
 
@@ -77,14 +77,14 @@ def test_a_replica_that_is_back_waits_for_its_election() -> None:
     cluster = Cluster(elastic=(0,))
     _only(cluster, 0)
     cluster.broker(0, "fenced")
-    assert cluster.broker(0, "active").records == (Broker(0, "active"),)
+    assert cluster.broker(0, "active").records == (BrokerRegistration(0, "active"),)
 
 
 def test_the_isr_loses_a_fenced_broker() -> None:
     """Of several replicas the next one in sync leads, and the list stays."""
     cluster = Cluster(lists=([0, 1, 2],))
     change = PartitionChange("k", 0, isr=(1, 2), leader=1)
-    assert cluster.broker(0, "fenced").records == (Broker(0, "fenced"), change)
+    assert cluster.broker(0, "fenced").records == (BrokerRegistration(0, "fenced"), change)
     assert cluster.row("k-0").replicas == (0, 1, 2)
 
 
@@ -94,8 +94,8 @@ def test_the_last_member_stays_in_the_isr() -> None:
     cluster.broker(1, "fenced")
     cluster.broker(0, "fenced")
     assert (cluster.row("k-0").isr, cluster.row("k-0").leader) == ((0,), -1)
-    assert cluster.broker(1, "active").records == (Broker(1, "active"),)
-    assert cluster.broker(0, "active").records == (Broker(0, "active"), PartitionChange("k", 0, leader=0))
+    assert cluster.broker(1, "active").records == (BrokerRegistration(1, "active"),)
+    assert cluster.broker(0, "active").records == (BrokerRegistration(0, "active"), PartitionChange("k", 0, leader=0))
 
 
 def test_unclean_elections_are_a_setting() -> None:
@@ -104,7 +104,7 @@ def test_unclean_elections_are_a_setting() -> None:
     cluster.broker(1, "fenced")
     cluster.broker(0, "fenced")
     change = PartitionChange("k", 0, isr=(1,), leader=1, leader_recovery_state=1)
-    assert cluster.broker(1, "active").records == (Broker(1, "active"), change)
+    assert cluster.broker(1, "active").records == (BrokerRegistration(1, "active"), change)
 
 
 def test_a_reassignment_goes_on_without_the_broker_that_it_removes() -> None:
@@ -133,7 +133,7 @@ def test_a_state_that_does_not_change_is_no_record() -> None:
 def test_a_controlled_shutdown_alone_moves_nothing() -> None:
     """Only drain evicts."""
     cluster = Cluster(elastic=(0,))
-    assert cluster.broker(0, "shutting_down").records == (Broker(0, "shutting_down"),)
+    assert cluster.broker(0, "shutting_down").records == (BrokerRegistration(0, "shutting_down"),)
 
 
 def test_drain_evicts_a_hundred_at_once() -> None:

@@ -8,13 +8,13 @@ from impl import wire
 from impl.controller.heartbeats import RECOVERY_MS, SESSION_MS, Heartbeats
 from impl.controller.node import PERIOD_MS, Controller
 from impl.metadata.image import Image
-from impl.records import Broker
+from impl.records import BrokerRegistration
 from impl.rules import without
 
 BROKERS = (1, 2, 3)
 IMAGE = Image()
 for _broker in BROKERS:
-    IMAGE.apply(Broker(_broker, "active"))
+    IMAGE.apply(BrokerRegistration(_broker, "active"))
 
 
 def _all_heard(now: int) -> Heartbeats:

@@ -8,11 +8,11 @@ import pytest
 
 from impl import records as r
 from impl.metadata import snapshot
-from impl.metadata.log import Batch, MetadataLog, replay
+from impl.metadata.log import MetadataBatch, MetadataLog, replay
 from tests.impl.random_records import random_batches
 
-STREAM = Batch((r.AssignedStreamId(0), r.S3Stream(0, -1, -1, 0, r.StreamState.CLOSED)))
-OPEN = Batch((r.S3Stream(0, 3, 0, 0, r.StreamState.OPENED), r.Range(0, 3, 0, 0, 0, 7)))
+STREAM = MetadataBatch((r.AssignedStreamId(0), r.S3Stream(0, -1, -1, 0, r.StreamState.CLOSED)))
+OPEN = MetadataBatch((r.S3Stream(0, 3, 0, 0, r.StreamState.OPENED), r.Range(0, 3, 0, 0, 0, 7)))
 
 
 def test_a_pending_batch_changes_the_image_at_once() -> None:
@@ -29,7 +29,7 @@ def test_a_roll_back_takes_pending_batches_and_no_others() -> None:
     log.append(STREAM)
     log.append(OPEN)
     log.commit(2)
-    log.append(Batch((r.S3Stream(0, 3, 0, 0, r.StreamState.CLOSED),)))
+    log.append(MetadataBatch((r.S3Stream(0, 3, 0, 0, r.StreamState.CLOSED),)))
     log.roll_back()
     assert (log.end, log.committed) == (2, 2)
     assert log.image.streams[0].state is r.StreamState.OPENED
@@ -67,9 +67,9 @@ def test_ranges_that_come_back_are_in_ascending_order() -> None:
     """A roll-back restores removed ranges in order of their index, on which readers rely."""
     log = MetadataLog()
     ranges = tuple(r.Range(0, index, index, 10 * index, 10 * index + 10, 7) for index in range(4))
-    log.append(Batch((r.S3Stream(0, 3, 3, 0, r.StreamState.OPENED), *ranges)))
+    log.append(MetadataBatch((r.S3Stream(0, 3, 3, 0, r.StreamState.OPENED), *ranges)))
     log.commit(1)
-    log.append(Batch((r.RemoveRange(0, 0), r.RemoveRange(0, 2))))
+    log.append(MetadataBatch((r.RemoveRange(0, 0), r.RemoveRange(0, 2))))
     log.roll_back()
     assert list(log.image.ranges[0]) == [0, 1, 2, 3]
 

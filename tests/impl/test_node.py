@@ -15,13 +15,13 @@ from impl.controller.view import OperationResult, Profile, View
 from impl.errors import E
 from impl.items import CloseItem, CreateItem, OpenItem, TrimItem
 from impl.metadata import snapshot
-from impl.metadata.log import Batch, replay
+from impl.metadata.log import MetadataBatch, replay
 from impl.rules import require, without
 
 NODE, EPOCH = 1, 5
 
 
-def _leader(profile: Profile = Profile(), batches: Sequence[Batch] = ()) -> Controller:  # noqa: B008 - frozen
+def _leader(profile: Profile = Profile(), batches: Sequence[MetadataBatch] = ()) -> Controller:  # noqa: B008 - frozen
     controller = Controller(profile, leads=False)
     if batches:
         controller.handle(wire.LearnedBatches(0, tuple(batches)), 0)
@@ -42,7 +42,7 @@ def _answers(outputs: Sequence[wire.Output]) -> list[E]:
     return [answer.error for answer in reply.answers]
 
 
-def _with_streams(count: int) -> list[Batch]:
+def _with_streams(count: int) -> list[MetadataBatch]:
     """The log of a controller that has registered NODE and created streams."""
     controller = Controller()
     controller.execute(lambda view: streams.get_opening_streams(view, NODE, EPOCH))
@@ -345,7 +345,7 @@ def test_a_failover_keeps_the_timers_that_can_be_restored(timer: str, fired: lis
 def test_a_request_for_an_election_disarms_as_built(timer: str, fired: list[str]) -> None:
     """EL-04: as built even a refused request disarms, here with a fenced target; by default none does (EL-13)."""
     controller = _moving(msgspec.convert({"timer": timer}, Profile))
-    controller.execute(lambda _: OperationResult((r.Broker(2, "fenced"),)))
+    controller.execute(lambda _: OperationResult((r.BrokerRegistration(2, "fenced"),)))
     assert controller.elect("t", 0).error is E.PREFERRED_LEADER_NOT_AVAILABLE
     assert [name for name, _ in controller.tick(11_000)] == fired
 
@@ -497,7 +497,7 @@ def test_a_node_that_shuts_down_has_a_minute() -> None:
 
 def test_a_message_survives_the_wire() -> None:
     """A frame is decoded to an equal message, records and errors included."""
-    append = wire.QuorumAppend(3, Batch((r.RemoveS3Stream(4), r.KV((r.KeyValue("k", b"\x00\xff"),)))))
+    append = wire.QuorumAppend(3, MetadataBatch((r.RemoveS3Stream(4), r.KV((r.KeyValue("k", b"\x00\xff"),)))))
     reply = wire.Reply(1, 2, (wire.ItemAnswer(E.NODE_LOCKED, {"start": 1}),))
     request = wire.Request(1, 2, wire.CommitStreamSetObject(wire.SetCommit(1, 2, 3, 4)))
     for message in (append, reply, request, *(wire.Request(1, 2, body) for body, _ in SINGLE)):

@@ -20,7 +20,7 @@ from impl.controller.streams import close_stream, create_stream, get_opening_str
 from impl.errors import E
 from impl.metadata.image import Node
 from impl.records import (
-    Broker,
+    BrokerRegistration,
     NodeWALMetadata,
     NodeWALUncommittedOffsets,
     ObjectState,
@@ -193,10 +193,10 @@ def test_runtime_state() -> None:
     tables = Tables()
     states = []
     for state in ("active", "fenced", "shutting_down", "gone"):
-        tables.inject(Broker(0, state))
+        tables.inject(BrokerRegistration(0, state))
         states.append(runtime_state(tables.image, 0))
     assert states == ["ACTIVE", "FENCED", "CONTROLLED_SHUTDOWN", "UNKNOWN"]
-    tables.inject(Broker(0, "fenced"))
+    tables.inject(BrokerRegistration(0, "fenced"))
     assert runtime_state(tables.image, 0, now=60_999, left={0: 1000}) == "CONTROLLED_SHUTDOWN"
     assert runtime_state(tables.image, 0, now=61_000, left={0: 1000}) == "FENCED"
     with without("ND-30"):
@@ -213,11 +213,11 @@ def test_scale_in_cleanup() -> None:
     tables.commit(1, (0, 4, 8), (9, 0, 3))
     tables.commit(2, (9, 3, 6))
     tables.run(trim_stream, 0, 1, 0, 1, 4)
-    tables.inject(Broker(0, "active"))
+    tables.inject(BrokerRegistration(0, "active"))
     assert scale_in_cleanup(tables.view).records == ()
     with without("ND-40.active"):
         assert kinds(scale_in_cleanup(tables.view)) == ["OBJX", "RMSSO", "OBJX", "RMSSO"]
-    tables.inject(Broker(0, "fenced"))
+    tables.inject(BrokerRegistration(0, "fenced"))
     with without("ND-40.needed"):
         assert len(scale_in_cleanup(tables.view).records) == 6
     tables.run(scale_in_cleanup)

@@ -11,11 +11,11 @@ from impl import wire
 from impl.controller.node import Controller
 from impl.errors import E
 from impl.metadata import snapshot
-from impl.metadata.log import Batch, replay
+from impl.metadata.log import MetadataBatch, replay
 from impl.metadata.quorum import Quorum
 from impl.rules import without
 
-ONE, TWO = Batch((r.RemoveS3Stream(1),)), Batch((r.RemoveS3Stream(2),))
+ONE, TWO = MetadataBatch((r.RemoveS3Stream(1),)), MetadataBatch((r.RemoveS3Stream(2),))
 
 
 def _led(delay: int = 0) -> Quorum:

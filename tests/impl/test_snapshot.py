@@ -13,7 +13,7 @@ from impl.metadata.log import replay
 from tests.impl.random_records import random_batches
 
 
-def _image(*records: r.Record) -> Image:
+def _image(*records: r.MetadataRecord) -> Image:
     return snapshot.load(records)
 
 
@@ -69,6 +69,6 @@ def test_a_snapshot_makes_its_image_again(seed: int) -> None:
 
 def test_equal_images_give_equal_bytes_whatever_came_first() -> None:
     """The order in which rows were written leaves no trace."""
-    rows = [r.KV((r.KeyValue(key, b""),)) for key in "abc"] + [r.Broker(n, "active") for n in range(3)]
+    rows = [r.KV((r.KeyValue(key, b""),)) for key in "abc"] + [r.BrokerRegistration(n, "active") for n in range(3)]
     forth, back = snapshot.snapshot(_image(*rows)), snapshot.snapshot(_image(*reversed(rows)))
     assert snapshot.encode(forth) == snapshot.encode(back)

@@ -94,7 +94,7 @@ class Host:
 
     # Changes of the metadata (step 2) ---------------------------------------------------------------------------
 
-    def learn(self, batches: Sequence[metadata_log.Batch]) -> None:
+    def learn(self, batches: Sequence[metadata_log.MetadataBatch]) -> None:
         """Start the opens and closes that follow from new batches of metadata, which the image already includes."""
         records = (record for batch in batches for record in batch.records)
         keys = {(each.topic, each.partition) for each in records if isinstance(each, Partition | PartitionChange)}

@@ -24,7 +24,7 @@ from typing import Any
 from impl import wire
 from impl.broker.partition.assignments import Key
 from impl.metadata.image import Image
-from impl.records import Broker, Partition, PartitionChange
+from impl.records import BrokerRegistration, Partition, PartitionChange
 from impl.sim.conformance.hosts import Hosts
 from impl.sim.conformance.lines import Lines
 from impl.sim.event_log import AppendedBatch, ExecutedRequest
@@ -52,7 +52,7 @@ class Registrations:
         )
         row = image.partitions[self._key]
         for record in records:
-            if isinstance(record, Broker):
+            if isinstance(record, BrokerRegistration):
                 kind = STATES.get(record.state, "BROKER_LEAVING")
                 if kind == "BROKER_ACTIVE" and not (cause and self._hosts.may_come_back(cause.sender)):
                     kind = "BROKER_ACTIVE:late"

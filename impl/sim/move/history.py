@@ -28,7 +28,7 @@ from impl.broker.partition.segment_metas import store
 from impl.broker.partition.segments import LOG, NO_SLICE, ROLL_BYTES, TIME, TXN, Segment, Segments
 from impl.broker.wal_format import Record
 from impl.controller.streams import partition_tags
-from impl.metadata.log import Batch
+from impl.metadata.log import MetadataBatch
 from impl.records import (
     KV,
     AnyRecord,
@@ -68,7 +68,7 @@ class StoredHistory(msgspec.Struct, frozen=True):
     segments: int
     log_bytes: int
     end: int
-    batch: Batch
+    batch: MetadataBatch
     objects: dict[str, bytes]
     sizes: dict[str, int]
 
@@ -93,7 +93,7 @@ def stored(size: int) -> StoredHistory:
         count,
         len(log.encode()),
         end,
-        Batch(_records(rows, ends)),
+        MetadataBatch(_records(rows, ends)),
         objects,
         {k: sizes[k] for k in sizes.keys() - objects},
     )

@@ -8,7 +8,7 @@ import msgspec
 
 from impl import wire
 from impl.broker import messages as m
-from impl.metadata.log import Batch
+from impl.metadata.log import MetadataBatch
 from impl.records import PartitionChange
 from impl.sim.move.history import META, SOURCE, TARGET
 from impl.sim.process import Broker
@@ -40,7 +40,7 @@ class Moments(msgspec.Struct):
         """When the target has the log and knows that it leads: it accepts appends."""
         return None if self.opened is None or self.learned is None else max(self.opened, self.learned)
 
-    def committed(self, batches: Sequence[Batch], now: int) -> None:
+    def committed(self, batches: Sequence[MetadataBatch], now: int) -> None:
         """Note the commits of the move and of the election."""
         for change in _changes(batches):
             if change.replicas == (TARGET,):
@@ -98,5 +98,5 @@ class Watch:
         self._broker.crash()
 
 
-def _changes(batches: Sequence[Batch]) -> list[PartitionChange]:
+def _changes(batches: Sequence[MetadataBatch]) -> list[PartitionChange]:
     return [record for batch in batches for record in batch.records if isinstance(record, PartitionChange)]

@@ -20,7 +20,7 @@ from impl.broker.object_format import object_key
 from impl.broker.settings import Settings
 from impl.controller.view import Profile
 from impl.errors import E
-from impl.metadata.log import Batch
+from impl.metadata.log import MetadataBatch
 from impl.sim.cluster import Cluster
 from impl.sim.event_log import Event, EventLog
 from impl.sim.fleet import Fleet
@@ -181,7 +181,7 @@ class MoveWorld:
     def _make(self, identity: Identity, now: int) -> Watch:
         return Watch(Broker(identity, self._settings, now), identity.node, self.moments)
 
-    def _learn(self, batches: tuple[Batch, ...]) -> None:
+    def _learn(self, batches: tuple[MetadataBatch, ...]) -> None:
         self.moments.committed(batches, self.queue.now)
         self.fleet.learn(batches)
 

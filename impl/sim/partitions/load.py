@@ -11,7 +11,7 @@ from impl.broker.wal_format import DamagedError, Record
 from impl.client.admin import Admin
 from impl.client.contents import runs
 from impl.client.node import ClientNode
-from impl.metadata.log import Batch
+from impl.metadata.log import MetadataBatch
 from impl.sim.load import Parts
 from impl.sim.partitions import script
 from impl.sim.partitions.clients import TIMEOUT_MS, Client
@@ -133,7 +133,7 @@ class PartitionLoad:
             return []
         return runs([(batch.base, batch.values)], batch.base)
 
-    def learn(self, batches: tuple[Batch, ...]) -> None:
+    def learn(self, batches: tuple[MetadataBatch, ...]) -> None:
         """Operators read the metadata."""
         self.metadata.learn(batches)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from impl.metadata.image import Image
-from impl.metadata.log import Batch, replay
+from impl.metadata.log import MetadataBatch, replay
 from impl.records import PARTITION_TAG, Partition, PartitionChange, StreamState
 
 TOPIC = "t"
@@ -21,7 +21,7 @@ class Metadata:
         self._last: dict[int, int] = {}
         """By partition: the broker that led it last."""
 
-    def learn(self, batches: tuple[Batch, ...]) -> None:
+    def learn(self, batches: tuple[MetadataBatch, ...]) -> None:
         """Apply committed batches."""
         for batch in batches:
             replay((batch,), self.image)

@@ -9,7 +9,7 @@ import pytest
 from impl import wire
 from impl.controller.view import Profile
 from impl.items import CreateItem
-from impl.metadata.log import Batch
+from impl.metadata.log import MetadataBatch
 from impl.sim.cluster import Cluster
 from impl.sim.event_log import EventLog, ExecutedRequest
 from impl.sim.network import Network
@@ -221,7 +221,7 @@ class _Controllers:
         tape = Tape(1, {}, faults)
         tape.arm()
         self.replies: list[wire.Reply] = []
-        self.learned: list[Batch] = []
+        self.learned: list[MetadataBatch] = []
         self.cluster = Cluster(
             *(self.queue, tape, 1, self.log, FaultyStore(self.queue, tape, 1)),
             profile=Profile(),
