@@ -49,7 +49,7 @@ class CompactionLimits(msgspec.Struct, frozen=True):
     interval_ms: int = 300_000
 
 
-class Plan(msgspec.Struct, frozen=True):
+class CompactionPlan(msgspec.Struct, frozen=True):
     """The outputs of a compaction. ``alone``: runs of blocks; each run gets a stream object.
 
     ``together``: the blocks of one stream set object.
@@ -157,7 +157,7 @@ class Compactor:
         await self._calls.call(wire.CommitStreamSetObject(commit))
         return True
 
-    async def _write(self, plan: Plan, inputs: list[int]) -> tuple[SetCommit, list[Index]]:
+    async def _write(self, plan: CompactionPlan, inputs: list[int]) -> tuple[SetCommit, list[Index]]:
         """Put the outputs of a plan. Returns the commit for the caller to send, and the indexes of the outputs."""
         first = await self._copier.prepare(plan.count, TTL_MS)
         outputs: list[Index] = []
@@ -192,12 +192,12 @@ class Compactor:
         return 0 if stored is None else stored.size
 
 
-def make_plan(sources: list[Source], split: int, most: int) -> Plan:
+def make_plan(sources: list[Source], split: int, most: int) -> CompactionPlan:
     """The outputs for blocks: at most ``most`` stream objects, only for streams with at least ``split`` bytes."""
     streams: dict[int, list[Source]] = {}
     for source in sources:
         streams.setdefault(source.block.stream, []).append(source)
-    plan = Plan([], [])
+    plan = CompactionPlan([], [])
     for stream in sorted(streams):
         held = sorted(streams[stream], key=lambda source: (source.start, source.end))
         runs = runs_of(held)

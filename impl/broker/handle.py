@@ -13,9 +13,9 @@ from impl import wire
 from impl.broker.calls import Calls, ControllerError
 from impl.broker.messages import Identity, StepEvent
 from impl.broker.settings import Settings
-from impl.broker.storage import StoppedError, Storage
+from impl.broker.storage import ShutdownError, Storage
 from impl.broker.uploader import Uploader
-from impl.broker.wal_format import Record
+from impl.broker.wal_format import WalRecord
 from impl.errors import E
 from impl.items import CloseItem, OpenItem, TrimItem
 from impl.rules import require, rule
@@ -24,7 +24,7 @@ from impl.tasks import FailedError, Gate, Tasks
 TRIM_WAIT_MS = 10_000
 """How long a close waits for the last trim (CL-07)."""
 
-Read = Callable[[int, int, int], Awaitable[list[Record]]]
+Read = Callable[[int, int, int], Awaitable[list[WalRecord]]]
 """Reads the records of a stream that overlap a range of offsets."""
 
 
@@ -56,7 +56,7 @@ class StreamHandle:
         self._storage, self._uploader, self._read = storage, uploader, read
         self._pending: dict[int, Gate[int]] = {}
         """By offset: the appends that have not ended."""
-        self._fetches: dict[int, Gate[list[Record]]] = {}
+        self._fetches: dict[int, Gate[list[WalRecord]]] = {}
         self._fetched = 0
         self._trimming: Gate[None] = Gate(tasks)
         """Opens when the last trim has ended."""
@@ -81,11 +81,11 @@ class StreamHandle:
         require(self.is_usable, "CL-02", E.STREAM_ALREADY_CLOSED)
         offset = self.next
         self.next += count
-        gate = self._tasks.start(self._append(Record(self.stream, self.epoch, offset, count, payload)))
+        gate = self._tasks.start(self._append(WalRecord(self.stream, self.epoch, offset, count, payload)))
         self._pending[offset] = gate
         return gate
 
-    async def _append(self, record: Record) -> int:
+    async def _append(self, record: WalRecord) -> int:
         try:
             await self._storage.append(record)
         except FailedError:
@@ -101,7 +101,7 @@ class StreamHandle:
 
     # Fetch ----------------------------------------------------------------------------------------------------
 
-    def fetch(self, begin: int, end: int) -> Gate[list[Record]]:
+    def fetch(self, begin: int, end: int) -> Gate[list[WalRecord]]:
         """Read the records that overlap [begin, end). The gate opens with them. Raises RefusedError at once."""
         require(self.is_usable, "CL-05.flags", E.STREAM_ALREADY_CLOSED)
         require(begin <= end, "CL-05.order", E.INVALID_REQUEST)
@@ -112,7 +112,7 @@ class StreamHandle:
         self._fetches[self._fetched] = gate
         return gate
 
-    async def _fetch(self, number: int, begin: int, end: int) -> list[Record]:
+    async def _fetch(self, number: int, begin: int, end: int) -> list[WalRecord]:
         if begin == end:
             del self._fetches[number]
             return []
@@ -206,4 +206,4 @@ def outcome(error: FailedError) -> E:
     """The error that a client gets for a failure: a refusal, or REQUEST_TIMED_OUT if the outcome is unknown."""
     if isinstance(error, ControllerError):
         return error.error
-    return E.STREAM_ALREADY_CLOSED if isinstance(error, StoppedError) else E.REQUEST_TIMED_OUT
+    return E.STREAM_ALREADY_CLOSED if isinstance(error, ShutdownError) else E.REQUEST_TIMED_OUT

@@ -12,7 +12,7 @@ from itertools import takewhile
 
 import msgspec
 
-from impl.broker.wal_format import NOTHING, Record
+from impl.broker.wal_format import NOTHING, WalRecord
 from impl.rules import rule
 
 OVERHEAD = 1_024
@@ -42,17 +42,17 @@ class CacheBlock:
     """
 
     def __init__(self) -> None:
-        self.streams: dict[int, list[Record]] = {}
+        self.streams: dict[int, list[WalRecord]] = {}
         self.size = 0
         self.position = NOTHING
         self.is_committed = False
 
-    def has_room(self, record: Record, widest: int) -> bool:
+    def has_room(self, record: WalRecord, widest: int) -> bool:
         """Whether the block, with the record, has at most ``widest`` offsets of the record's stream."""
         there = self.streams.get(record.stream)
         return there is None or record.base + record.count - there[0].base <= widest
 
-    def put(self, record: Record) -> None:
+    def put(self, record: WalRecord) -> None:
         """Add a record."""
         self.streams.setdefault(record.stream, []).append(record)
         self.size += len(record.payload) + OVERHEAD
@@ -68,10 +68,10 @@ class LogCache:
         self.gaps = 0
         self._limits = limits
         self._position = NOTHING
-        self._runs: dict[int, list[list[Record]]] = {}
+        self._runs: dict[int, list[list[WalRecord]]] = {}
         """By stream: its records in runs without a gap. A stream has one run, unless an append has failed."""
 
-    def put(self, record: Record, position: int) -> CacheBlock | None:
+    def put(self, record: WalRecord, position: int) -> CacheBlock | None:
         """Add a record with its WAL offset. If the record fills the active block, archives and returns that block.
 
         Records come in the order of their positions (PL-02). If the record does not fit into the active block, that
@@ -113,7 +113,7 @@ class LogCache:
         """The bytes that cannot be freed: all bytes from the oldest uncommitted block on."""
         return self.size - sum(block.size for block in takewhile(lambda each: each.is_committed, self.archived))
 
-    def read(self, stream: int, begin: int, end: int) -> list[Record]:
+    def read(self, stream: int, begin: int, end: int) -> list[WalRecord]:
         """The records that overlap [begin, end), if the cache has the whole range (PL-12).
 
         Otherwise the records of the newest run, if that run begins within the range and reaches the end of the range.
@@ -142,7 +142,7 @@ class LogCache:
                 del self._runs[stream]
 
 
-def _overlapping(run: list[Record], begin: int, end: int) -> list[Record]:
+def _overlapping(run: list[WalRecord], begin: int, end: int) -> list[WalRecord]:
     """The records of a run that have an offset of the range."""
     # The last record with a base at or below ``begin`` may reach into the range.
     first = max(bisect_right(run, begin, key=_base) - 1, 0)
@@ -150,5 +150,5 @@ def _overlapping(run: list[Record], begin: int, end: int) -> list[Record]:
     return [record for record in found if record.base + record.count > begin]
 
 
-def _base(record: Record) -> int:
+def _base(record: WalRecord) -> int:
     return record.base

@@ -18,13 +18,13 @@ from impl.broker.object_writer import ObjectWriter
 from impl.broker.owned import OwnedStreams
 from impl.broker.partition.api import Api
 from impl.broker.partition.host import Host
-from impl.broker.reader import Reader
+from impl.broker.reader import RecordReader
 from impl.broker.recovery import REFUSED, Recovery
 from impl.broker.settings import HEARTBEAT_MS, Settings
 from impl.broker.storage import Storage
 from impl.broker.uploader import Uploader
 from impl.broker.wal import Wal
-from impl.broker.wal_format import Record
+from impl.broker.wal_format import WalRecord
 from impl.controller.failover import Context
 from impl.errors import E
 from impl.items import CreateItem, OpenItem
@@ -70,7 +70,7 @@ class Broker:
         self._cache = LogCache(settings.cache)
         self._uploader = Uploader(tasks, writer, self._cache, self._wal, self._halt)
         self._storage = Storage(tasks, self._wal, self._cache, self._uploader, settings.cache, self._storage_failed)
-        self._reader = Reader(tasks, self._bucket, lambda: self._image, index_bytes=settings.index_bytes)
+        self._reader = RecordReader(tasks, self._bucket, lambda: self._image, index_bytes=settings.index_bytes)
         self._compactor = Compactor(
             *(tasks, self._bucket, self._calls, identity, lambda: self._image, self._halt), limits=settings.compaction
         )
@@ -284,7 +284,7 @@ class Broker:
         found = await handle.fetch(begin, confirm if end is None else end).wait()
         return {"batches": [(each.base, each.count, each.payload) for each in found], "confirm": confirm}
 
-    async def _read(self, stream: int, begin: int, end: int) -> list[Record]:
+    async def _read(self, stream: int, begin: int, end: int) -> list[WalRecord]:
         """PL-13. The records that overlap a range: the newest ones from the cache, and older ones from objects."""
         cached = self._cache.read(stream, begin, end)
         first = cached[0].base if cached else end

@@ -9,7 +9,7 @@ import msgspec
 
 from impl import wire
 from impl.broker.object_format import check_block, object_key, pack
-from impl.broker.object_index import Block, runs_of
+from impl.broker.object_index import DataBlock, runs_of
 from impl.broker.reader import Objects
 from impl.rules import rule
 from impl.store.bucket import Bucket, StoreError
@@ -27,7 +27,7 @@ class Source(msgspec.Struct, frozen=True, gc=False):
     """A block, and the object that has it."""
 
     object: int
-    block: Block
+    block: DataBlock
 
     @property
     def start(self) -> int:
@@ -68,10 +68,10 @@ class Copier:
 
         Raises StoreError, also if it is unknown whether the object exists; GoneError; DamagedError.
         """
-        held: dict[int, list[Block]] = {}
+        held: dict[int, list[DataBlock]] = {}
         for source in sources:
             held.setdefault(source.object, []).append(source.block)
-        copied: list[tuple[Block, bytes]] = []
+        copied: list[tuple[DataBlock, bytes]] = []
         for source_id, blocks in held.items():
             copied += await self._read(source_id, blocks)
         data = pack(copied)
@@ -82,9 +82,9 @@ class Copier:
                 raise
         return data
 
-    async def _read(self, object_id: int, blocks: list[Block]) -> list[tuple[Block, bytes]]:
+    async def _read(self, object_id: int, blocks: list[DataBlock]) -> list[tuple[DataBlock, bytes]]:
         """Read and check blocks of an object. One Get reads all blocks that are neighbours in the object."""
-        found: list[tuple[Block, bytes]] = []
+        found: list[tuple[DataBlock, bytes]] = []
         for run in runs_of(sorted((_Bytes(block) for block in blocks), key=lambda each: each.start)):
             wanted = [each.block for each in run]
             found += zip(wanted, await self._objects.blocks(object_id, wanted), strict=True)
@@ -96,6 +96,6 @@ class Copier:
 class _Bytes:
     """A block as the bytes [start, end) of its object."""
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: DataBlock) -> None:
         self.block = block
         self.start, self.end = block.position, block.position + block.size

@@ -11,8 +11,8 @@ import struct
 from collections.abc import Iterable, Iterator
 from zlib import crc32
 
-from impl.broker.object_index import Block, encode_end
-from impl.broker.wal_format import DamagedError, Record
+from impl.broker.object_index import DataBlock, encode_end
+from impl.broker.wal_format import DamagedError, WalRecord
 
 BLOCK_BYTES = 1 << 20
 """The maximum number of bytes of a block with more than one record."""
@@ -25,7 +25,7 @@ def object_key(object_id: int) -> str:
     return f"object/{object_id}"
 
 
-def encode(records: Iterable[Record], block_bytes: int = BLOCK_BYTES) -> bytes:
+def encode(records: Iterable[WalRecord], block_bytes: int = BLOCK_BYTES) -> bytes:
     """The bytes of an object with the given records, sorted by stream and base.
 
     A block ends before a gap of offsets, and before a record that would lift its size above ``block_bytes``.
@@ -34,25 +34,25 @@ def encode(records: Iterable[Record], block_bytes: int = BLOCK_BYTES) -> bytes:
     return pack(_blocks(sorted(records, key=lambda record: (record.stream, record.base)), block_bytes))
 
 
-def pack(blocks: Iterable[tuple[Block, bytes]]) -> bytes:
+def pack(blocks: Iterable[tuple[DataBlock, bytes]]) -> bytes:
     """The bytes of an object with the given blocks, sorted by stream and start. Their old positions are ignored."""
-    placed: list[Block] = []
+    placed: list[DataBlock] = []
     parts: list[bytes] = []
     position = 0
     for block, data in sorted(blocks, key=lambda pair: (pair[0].stream, pair[0].start)):
-        placed.append(Block(block.stream, block.start, block.count, position, block.size, block.crc))
+        placed.append(DataBlock(block.stream, block.start, block.count, position, block.size, block.crc))
         parts.append(data)
         position += len(data)
     return b"".join((*parts, encode_end(placed, position)))
 
 
-def check_block(block: Block, data: bytes) -> None:
+def check_block(block: DataBlock, data: bytes) -> None:
     """Raise DamagedError unless ``data`` has the CRC-32 of the block."""
     if crc32(data) != block.crc:
         raise DamagedError(f"the block of stream {block.stream} at offset {block.start} is damaged")
 
 
-def decode_block(block: Block, data: bytes) -> Iterator[Record]:
+def decode_block(block: DataBlock, data: bytes) -> Iterator[WalRecord]:
     """The records of a block, in their order. Raises DamagedError."""
     check_block(block, data)
     place, offset = 0, block.start
@@ -65,12 +65,12 @@ def decode_block(block: Block, data: bytes) -> Iterator[Record]:
         if base != offset or place > len(data):
             raise DamagedError(f"the block of stream {block.stream} at offset {block.start} has a wrong record")
         offset += count
-        yield Record(block.stream, epoch, base, count, data[payload:place])
+        yield WalRecord(block.stream, epoch, base, count, data[payload:place])
     if offset != block.end:
         raise DamagedError(f"the block of stream {block.stream} ends at {offset}, and the index says {block.end}")
 
 
-def _blocks(records: list[Record], block_bytes: int) -> Iterator[tuple[Block, bytes]]:
+def _blocks(records: list[WalRecord], block_bytes: int) -> Iterator[tuple[DataBlock, bytes]]:
     """Cut sorted records into blocks."""
     begin, size = 0, 0
     for place, record in enumerate(records):
@@ -85,15 +85,15 @@ def _blocks(records: list[Record], block_bytes: int) -> Iterator[tuple[Block, by
         yield _block(records[begin:])
 
 
-def _continues(before: Record, record: Record) -> bool:
+def _continues(before: WalRecord, record: WalRecord) -> bool:
     return record.stream == before.stream and record.base == before.base + before.count
 
 
-def _block(records: list[Record]) -> tuple[Block, bytes]:
+def _block(records: list[WalRecord]) -> tuple[DataBlock, bytes]:
     data = b"".join(
         _RECORD.pack(each.epoch, each.base, each.count, len(each.payload)) + each.payload for each in records
     )
     first, last = records[0], records[-1]
     count = last.base + last.count - first.base
     # The position is 0 until ``pack`` places the block.
-    return Block(first.stream, first.base, count, 0, len(data), crc32(data)), data
+    return DataBlock(first.stream, first.base, count, 0, len(data), crc32(data)), data

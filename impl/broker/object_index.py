@@ -28,7 +28,7 @@ Span = tuple[int, int]
 """Offsets [first number, second number)."""
 
 
-class Block(msgspec.Struct, frozen=True, gc=False):
+class DataBlock(msgspec.Struct, frozen=True, gc=False):
     """A block of an object: ``count`` offsets of a stream from ``start`` on, in ``size`` bytes from ``position`` on."""
 
     stream: int
@@ -47,13 +47,13 @@ class Block(msgspec.Struct, frozen=True, gc=False):
 class Index:
     """The blocks of an object, by stream, and by start within a stream. ``size``: the bytes of the object."""
 
-    def __init__(self, blocks: Iterable[Block], size: int) -> None:
+    def __init__(self, blocks: Iterable[DataBlock], size: int) -> None:
         self.size = size
-        self.streams: dict[int, list[Block]] = {}
+        self.streams: dict[int, list[DataBlock]] = {}
         for block in blocks:
             self.streams.setdefault(block.stream, []).append(block)
 
-    def overlapping(self, stream: int, begin: int, end: int) -> list[Block]:
+    def overlapping(self, stream: int, begin: int, end: int) -> list[DataBlock]:
         """The blocks of a stream that have an offset of [begin, end), by start."""
         return [block for block in self.streams.get(stream, ()) if block.start < end and block.end > begin]
 
@@ -62,7 +62,7 @@ class Index:
         return [(run[0].start, run[-1].end) for run in runs_of(self.streams.get(stream, ()))]
 
 
-class Spanned(Protocol):
+class OffsetSpan(Protocol):
     """Anything with offsets [start, end) of a stream."""
 
     @property
@@ -72,7 +72,7 @@ class Spanned(Protocol):
     def end(self) -> int: ...
 
 
-S = TypeVar("S", bound=Spanned)
+S = TypeVar("S", bound=OffsetSpan)
 
 
 def runs_of(spanned: Iterable[S]) -> list[list[S]]:
@@ -89,7 +89,7 @@ def runs_of(spanned: Iterable[S]) -> list[list[S]]:
     return runs
 
 
-def encode_end(blocks: Iterable[Block], position: int) -> bytes:
+def encode_end(blocks: Iterable[DataBlock], position: int) -> bytes:
     """The index and the footer of an object whose blocks take ``position`` bytes."""
     index = b"".join(
         _ENTRY.pack(each.stream, each.start, each.count, each.position, each.size, each.crc) for each in blocks
@@ -115,7 +115,7 @@ def decode_index(tail: bytes, size: int) -> Index:
     index = tail[begin : begin + length]
     if crc32(index) != checksum or length % _ENTRY.size:
         raise DamagedError("the index of the object is damaged")
-    return Index((Block(*fields) for fields in _ENTRY.iter_unpack(index)), size)
+    return Index((DataBlock(*fields) for fields in _ENTRY.iter_unpack(index)), size)
 
 
 def _pointer(tail: bytes, size: int) -> tuple[int, int, int]:

@@ -14,7 +14,7 @@ from impl.broker.log_cache import CacheBlock
 from impl.broker.messages import Identity
 from impl.broker.object_format import encode, object_key
 from impl.broker.settings import TTL_MS
-from impl.broker.wal_format import Record
+from impl.broker.wal_format import WalRecord
 from impl.controller.commits import CommittedObject, SetCommit
 from impl.controller.continuity import CommittedRange
 from impl.controller.objects import NOOP
@@ -29,8 +29,8 @@ class Split(msgspec.Struct, frozen=True):
     ``together``: the streams that share one object.
     """
 
-    alone: dict[int, list[Record]]
-    together: dict[int, list[Record]]
+    alone: dict[int, list[WalRecord]]
+    together: dict[int, list[WalRecord]]
 
     @property
     def count(self) -> int:
@@ -38,7 +38,7 @@ class Split(msgspec.Struct, frozen=True):
         return len(self.alone) + bool(self.together)
 
 
-class Prepared(msgspec.Struct, frozen=True):
+class BlockObjects(msgspec.Struct, frozen=True):
     """The objects of a block: their bytes by id, and the commit that adds them to the metadata."""
 
     objects: dict[int, bytes]
@@ -77,7 +77,7 @@ class ObjectWriter:
         self._tasks, self._bucket, self._calls = tasks, bucket, calls
         self._identity, self._split_bytes = identity, split_bytes
 
-    async def prepare(self, block: CacheBlock) -> Prepared:
+    async def prepare(self, block: CacheBlock) -> BlockObjects:
         """Get ids for the objects of a block, and encode them. The shared object gets the first id as id and order."""
         parts = split(block, self._split_bytes)
         answer = await self._calls.call(wire.PrepareObjects(parts.count, TTL_MS))
@@ -101,15 +101,15 @@ class ObjectWriter:
             ranges=tuple(CommittedRange(stream, *_span(records)) for stream, records in parts.together.items()),
             stream_objects=stream_objects,
         )
-        return Prepared(objects, commit)
+        return BlockObjects(objects, commit)
 
-    async def put(self, prepared: Prepared) -> None:
+    async def put(self, prepared: BlockObjects) -> None:
         """Put the objects, side by side. Raises StoreError."""
         puts = [self._tasks.start(self._bucket.put(object_key(each), data)) for each, data in prepared.objects.items()]
         for put in puts:
             await put.wait()
 
-    async def commit(self, prepared: Prepared) -> None:
+    async def commit(self, prepared: BlockObjects) -> None:
         """Commit the objects. Raises ControllerError."""
         await self._calls.call(wire.CommitStreamSetObject(prepared.commit), thrown=self._thrown)
 
@@ -120,5 +120,5 @@ class ObjectWriter:
         await self.commit(prepared)
 
 
-def _span(records: list[Record]) -> tuple[int, int]:
+def _span(records: list[WalRecord]) -> tuple[int, int]:
     return records[0].base, records[-1].base + records[-1].count

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from impl.broker.object_format import decode_block, object_key
-from impl.broker.object_index import FOOTER_BYTES, Block, Index, decode_index, index_position
+from impl.broker.object_index import FOOTER_BYTES, DataBlock, Index, decode_index, index_position
 from impl.broker.object_lookup import lookup
-from impl.broker.wal_format import DamagedError, Record
+from impl.broker.wal_format import DamagedError, WalRecord
 from impl.metadata.image import Image
 from impl.rules import rule
 from impl.store.bucket import Bucket
@@ -51,7 +51,7 @@ class Objects:
             del self._indexes[next(iter(self._indexes))]
         return found
 
-    async def blocks(self, object_id: int, blocks: list[Block]) -> list[bytes]:
+    async def blocks(self, object_id: int, blocks: list[DataBlock]) -> list[bytes]:
         """The bytes of neighbouring blocks of an object, read with one Get. Their checksums are not checked.
 
         Raises GoneError and StoreError.
@@ -61,7 +61,7 @@ class Objects:
         data = await self._get(object_id, begin, end)
         return [data[block.position - begin : block.position - begin + block.size] for block in blocks]
 
-    async def records(self, object_id: int, size: int, stream: int, begin: int, end: int) -> list[Record]:
+    async def records(self, object_id: int, size: int, stream: int, begin: int, end: int) -> list[WalRecord]:
         """The records of an object that overlap [begin, end) of a stream, by base.
 
         Raises GoneError, DamagedError and StoreError.
@@ -91,7 +91,7 @@ class Objects:
         return found.data
 
 
-class Reader:
+class RecordReader:
     """Reads records from object storage. ``image``: the newest image of the node.
 
     ``indexes``: the number of cached indexes. ``index_bytes``: the bytes at the end of an object read for its index.
@@ -116,7 +116,7 @@ class Reader:
         changed, self._changed = self._changed, Gate(self._tasks)
         changed.open(None)
 
-    async def read(self, stream: int, begin: int, end: int) -> list[Record]:
+    async def read(self, stream: int, begin: int, end: int) -> list[WalRecord]:
         """The records of a stream that overlap [begin, end), by base: all of them, without a gap between them.
 
         If the metadata does not name objects for the whole range, the read waits for it (MD-02).
@@ -125,7 +125,7 @@ class Reader:
         stream (MD-01); GapError, DamagedError and StoreError.
         """
         deadline = self._tasks.now + WAIT_MS
-        records: list[Record] = []
+        records: list[WalRecord] = []
         contents: dict[int, list[tuple[int, int]]] = {}
         cursor = begin
         while cursor < end:
@@ -161,7 +161,7 @@ class Reader:
         await changed.wait(left)
 
 
-def _is_complete(records: list[Record], begin: int, end: int) -> bool:
+def _is_complete(records: list[WalRecord], begin: int, end: int) -> bool:
     """Whether records cover [begin, end), and each record starts where the record before it ends."""
     if begin >= end:
         return True

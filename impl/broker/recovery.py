@@ -16,7 +16,7 @@ from impl.broker.log_cache import CacheBlock, CacheLimits
 from impl.broker.messages import Identity, StepEvent
 from impl.broker.object_writer import ObjectWriter
 from impl.broker.wal import FencedError, Wal
-from impl.broker.wal_format import Record
+from impl.broker.wal_format import WalRecord
 from impl.controller.nodes import stored_registration
 from impl.errors import E
 from impl.items import CloseItem
@@ -118,7 +118,7 @@ class Recovery:
         await self._wal.verify()
         await self._wal.recover(self._visit)
 
-    async def _visit(self, _: int, record: Record) -> None:
+    async def _visit(self, _: int, record: WalRecord) -> None:
         """RC-02 to RC-04. Keep a record that continues the committed or kept records of its stream, else drop it."""
         left = self._left.get(record.stream)
         if left is None:
@@ -142,7 +142,7 @@ class Recovery:
         if self._block.size >= self._limits.block or len(self._block.streams) >= self._limits.streams:
             await self._write()
 
-    def _is_cut(self, record: Record, left: StreamToRecover) -> bool:
+    def _is_cut(self, record: WalRecord, left: StreamToRecover) -> bool:
         """Whether a trim has cut into the batch, and the rest of the batch is not committed.
 
         AutoMQ drops such a batch (RC-03), and then drops all later batches of the stream as well (AM-08).

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from impl.broker.log_cache import CacheLimits, LogCache
 from impl.broker.uploader import Uploader
 from impl.broker.wal import OverCapacityError, Wal
-from impl.broker.wal_format import Record
+from impl.broker.wal_format import WalRecord
 from impl.rules import rule
 from impl.tasks import FailedError, Gate, Tasks
 
@@ -18,7 +18,7 @@ EARLY = 0.8
 """The share of its capacity from which on the cache is uploaded early (PL-20)."""
 
 
-class StoppedError(FailedError):
+class ShutdownError(FailedError):
     """The process shuts down, and accepts no appends. The append had no effect."""
 
 
@@ -36,17 +36,17 @@ class Storage:
     ) -> None:
         self._tasks, self._wal, self._cache, self._uploader = tasks, wal, cache, uploader
         self._limits, self._failed = limits, failed
-        self._queue: deque[tuple[Record, Gate[Gate[int]]]] = deque()
+        self._queue: deque[tuple[WalRecord, Gate[Gate[int]]]] = deque()
         """The appends that wait for room, each with a gate for its place in the WAL."""
         self._stopped = False
 
-    async def append(self, record: Record) -> None:
+    async def append(self, record: WalRecord) -> None:
         """Append a record. It is durable and readable when this returns (PL-03).
 
         Raises StoppedError if nothing was done. After any other FailedError the outcome is unknown.
         """
         if rule("PL-01.stopped", self._stopped):
-            raise StoppedError("the broker shuts down")
+            raise ShutdownError("the broker shuts down")
         # While appends wait for room, this one waits behind them: appends stay in order.
         durable = self._admit(record) if not rule("PL-01.queue", bool(self._queue)) else None
         if durable is None:
@@ -67,7 +67,7 @@ class Storage:
         """PL-26. Accept no appends from now on."""
         self._stopped = True
 
-    def _admit(self, record: Record) -> Gate[int] | None:
+    def _admit(self, record: WalRecord) -> Gate[int] | None:
         """Append a record to the WAL. Returns the gate for its WAL offset; None if there is no room."""
         if rule("PL-01.cache", self._cache.size >= self._limits.capacity):
             self._uploader.archive()
@@ -82,7 +82,7 @@ class Storage:
             failed.fail(error)
             return failed
 
-    async def _wait_for_room(self, record: Record) -> Gate[int]:
+    async def _wait_for_room(self, record: WalRecord) -> Gate[int]:
         gate: Gate[Gate[int]] = Gate(self._tasks)
         self._queue.append((record, gate))
         if len(self._queue) == 1:

@@ -17,8 +17,8 @@ from impl.broker.wal_format import (
     ALIGNMENT,
     MARKER,
     NOTHING,
-    Place,
-    Record,
+    WalPlace,
+    WalRecord,
     decode,
     decode_header,
     encode,
@@ -30,7 +30,7 @@ from impl.rules import rule
 from impl.store.bucket import Bucket, StoreError
 from impl.tasks import FailedError, Gate, Tasks
 
-Bulk = list[tuple[Record, Gate[int]]]
+Bulk = list[tuple[WalRecord, Gate[int]]]
 """The appends of one object: each record, and the gate that opens with its offset."""
 
 
@@ -77,11 +77,11 @@ class Wal:
         self._node, self._epoch, self._folder = node, epoch, folder_of(node)
         self._as_built = as_built
         self._reservation = Reservation(bucket, node, epoch, failover=failover)
-        self._objects: list[Place] = []
+        self._objects: list[WalPlace] = []
         """The objects that make up the WAL, in their order."""
-        self._stale: list[Place] = []
+        self._stale: list[WalPlace] = []
         """Objects of older processes, which do not belong to the WAL any more (WL-08)."""
-        self._last_offset: dict[Place, int] = {}
+        self._last_offset: dict[WalPlace, int] = {}
         """The offset of the last record of an object, where it is known."""
         self._bulk: Bulk = []
         """The appends that wait for the end of their bulk."""
@@ -124,13 +124,13 @@ class Wal:
         """Whether the reservation names this process. False if the reservation cannot be read."""
         return await self._reservation.is_own()
 
-    def _is_overlapped(self, place: Place, places: list[Place]) -> bool:
+    def _is_overlapped(self, place: WalPlace, places: list[WalPlace]) -> bool:
         """Whether an object reaches above the start of a newer process's object: it was put too late (WL-08)."""
         if "AM-03" in self._as_built and place != places[0]:
             return False
         return any(other.epoch > place.epoch and other.start < place.end for other in places)
 
-    async def recover(self, visit: Callable[[int, Record], Awaitable[None]]) -> None:
+    async def recover(self, visit: Callable[[int, WalRecord], Awaitable[None]]) -> None:
         """Call ``visit`` for each record that is not trimmed, with its offset, in the order of offsets (WL-07).
 
         Records behind a hole were not acknowledged, and are left out. Raises StoreError and DamagedError.
@@ -159,7 +159,7 @@ class Wal:
 
     # Append ---------------------------------------------------------------------------------------------------
 
-    def append(self, record: Record) -> Gate[int]:
+    def append(self, record: WalRecord) -> Gate[int]:
         """Append a record. The gate opens with its offset when it is durable, and fails with FencedError.
 
         Raises FencedError and OverCapacityError at once; ValueError for a record of more than 64 MiB.
@@ -196,14 +196,14 @@ class Wal:
         while self._ended and self._in_flight < self._limits.in_flight and not self.fenced:
             bulk = self._ended.popleft()
             data, offsets = encode(self.next, self._node, self._epoch, self._trim, [record for record, _ in bulk])
-            place = Place(self._epoch, self.next, end_of(self.next, len(data)))
+            place = WalPlace(self._epoch, self.next, end_of(self.next, len(data)))
             self.next = place.end
             self._in_flight += 1
             before, self._newest = self._newest, Gate(self._tasks)
             self._tasks.start(self._store(place, data, bulk, offsets, before, self._newest))
 
     async def _store(
-        self, place: Place, data: bytes, bulk: Bulk, offsets: list[int], before: Gate[None] | None, done: Gate[None]
+        self, place: WalPlace, data: bytes, bulk: Bulk, offsets: list[int], before: Gate[None] | None, done: Gate[None]
     ) -> None:
         """Put the object of a bulk, and acknowledge its appends when WL-05 allows it."""
         try:
@@ -253,7 +253,7 @@ class Wal:
             return self._trimmed
         self._trim = offset
         # The header of the marker's object carries the trim.
-        marker = self.append(Record(MARKER, MARKER, 0, 0, b""))
+        marker = self.append(WalRecord(MARKER, MARKER, 0, 0, b""))
         if self._bulk:
             self._end_bulk()
         self._trimmed = self._tasks.start(self._delete(offset, marker))
@@ -273,7 +273,7 @@ class Wal:
         except StoreError:
             return
 
-    def _is_trimmed(self, place: Place, offset: int) -> bool:
+    def _is_trimmed(self, place: WalPlace, offset: int) -> bool:
         """Whether all records of an object are trimmed. If its last record is unknown, its end decides."""
         return place.end <= offset + 1 or self._last_offset.get(place, place.end) <= offset
 

@@ -38,7 +38,7 @@ class DamagedError(FailedError):
     """The bytes of an object are not those that were written."""
 
 
-class Record(msgspec.Struct, frozen=True, gc=False):
+class WalRecord(msgspec.Struct, frozen=True, gc=False):
     """A batch of a stream, with the offsets [``base``, ``base + count``)."""
 
     stream: int
@@ -53,7 +53,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
         return _FRAME.size + _BODY.size + len(self.payload)
 
 
-class Place(msgspec.Struct, frozen=True, order=True, gc=False):
+class WalPlace(msgspec.Struct, frozen=True, order=True, gc=False):
     """The name of an object: the epoch of its writer, and its offsets. Places are ordered as WL-03 lists objects."""
 
     epoch: int
@@ -65,7 +65,7 @@ class Place(msgspec.Struct, frozen=True, order=True, gc=False):
         return f"{folder}{self.epoch:020}/{self.start:020}-{self.end:020}"
 
 
-class Header(msgspec.Struct, frozen=True, gc=False):
+class WalHeader(msgspec.Struct, frozen=True, gc=False):
     """The header of an object. ``length``: the bytes of its records.
 
     ``trim``: the offset of the last trimmed record of the WAL, when the object was written.
@@ -83,15 +83,15 @@ def folder_of(node: int) -> str:
     return f"wal/{node}/"
 
 
-def place_of(key: str, folder: str) -> Place:
+def place_of(key: str, folder: str) -> WalPlace:
     """The place that a key names. Raises DamagedError for any other key."""
     found = _KEY.fullmatch(key.removeprefix(folder))
     if found is None:
         raise DamagedError(f"{key} is not the key of a WAL object")
-    return Place(*map(int, found.groups()))
+    return WalPlace(*map(int, found.groups()))
 
 
-def encode(start: int, node: int, epoch: int, trim: int, records: Iterable[Record]) -> tuple[bytes, list[int]]:
+def encode(start: int, node: int, epoch: int, trim: int, records: Iterable[WalRecord]) -> tuple[bytes, list[int]]:
     """The bytes of an object, and the offset of each record, in the order of ``records``.
 
     In the object the records are sorted by stream and base.
@@ -114,17 +114,17 @@ def end_of(start: int, size: int) -> int:
     return -(-(start + size) // ALIGNMENT) * ALIGNMENT
 
 
-def decode_header(data: bytes) -> Header:
+def decode_header(data: bytes) -> WalHeader:
     """The header of an object; raises DamagedError."""
     if len(data) < HEADER_BYTES or _CRC.unpack_from(data, _HEADER.size)[0] != crc32(data[: _HEADER.size]):
         raise DamagedError("the header of the object is damaged")
     magic, *fields = _HEADER.unpack_from(data)
     if magic != _MAGIC:
         raise DamagedError(f"the object is of another kind: {magic!r}")
-    return Header(*fields)
+    return WalHeader(*fields)
 
 
-def decode(data: bytes) -> Iterator[tuple[int, Record]]:
+def decode(data: bytes) -> Iterator[tuple[int, WalRecord]]:
     """The records of an object, each with its offset, in their order; raises DamagedError at the first damaged one."""
     header = decode_header(data)
     place, end = HEADER_BYTES, HEADER_BYTES + header.length
@@ -139,5 +139,5 @@ def decode(data: bytes) -> Iterator[tuple[int, Record]]:
         if len(body) != size or size < _BODY.size or crc32(body) != checksum:
             raise DamagedError(f"the record at {place} is damaged")
         stream, epoch, base, count = _BODY.unpack_from(body)
-        yield header.start + place, Record(stream, epoch, base, count, body[_BODY.size :])
+        yield header.start + place, WalRecord(stream, epoch, base, count, body[_BODY.size :])
         place = begin + size

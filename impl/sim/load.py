@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import msgspec
 
 from impl.broker.messages import CommandAnswer
-from impl.broker.wal_format import Record
+from impl.broker.wal_format import WalRecord
 from impl.client.history import History
 from impl.metadata.log import MetadataBatch
 from impl.sim.cluster import Cluster
@@ -70,7 +70,7 @@ class Load(Protocol):
     def keys(self) -> dict[int, int]:
         """By id of a stream: its key in the history; only streams that clients know."""
 
-    def sends(self, record: Record) -> list[tuple[int, int, int]]:
+    def sends(self, record: WalRecord) -> list[tuple[int, int, int]]:
         """The sends of clients in a stored record: base offset, number of records and value of each."""
 
     # What other parts tell the load ------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import msgspec
 from impl.broker import wal_format
 from impl.broker.object_format import decode_block, object_key
 from impl.broker.object_index import decode_index
-from impl.broker.wal_format import Record
+from impl.broker.wal_format import WalRecord
 from impl.metadata.image import Image
 from impl.records import ObjectState
 
@@ -22,8 +22,8 @@ class Contents(msgspec.Struct, frozen=True):
     ``orphans``: the keys of objects that no metadata names. ``missing``: committed objects that the bucket lacks.
     """
 
-    objects: tuple[Record, ...]
-    wal: tuple[Record, ...]
+    objects: tuple[WalRecord, ...]
+    wal: tuple[WalRecord, ...]
     orphans: tuple[str, ...]
     missing: tuple[int, ...]
 
@@ -50,16 +50,16 @@ def _is_committed(image: Image, object_id: int) -> bool:
     return row is not None and row.state is ObjectState.COMMITTED
 
 
-def _records(data: bytes) -> Iterator[Record]:
+def _records(data: bytes) -> Iterator[WalRecord]:
     """The records of an object of streams."""
     for blocks in decode_index(data, len(data)).streams.values():
         for block in blocks:
             yield from decode_block(block, data[block.position : block.position + block.size])
 
 
-def _wal(objects: dict[str, bytes]) -> Iterator[Record]:
+def _wal(objects: dict[str, bytes]) -> Iterator[WalRecord]:
     """The records of all WALs above their trims."""
-    by_node: dict[int, list[wal_format.Place]] = {}
+    by_node: dict[int, list[wal_format.WalPlace]] = {}
     for key in sorted(objects):
         if key.startswith(WAL_FOLDER):
             node = int(key.split("/")[1])

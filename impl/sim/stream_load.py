@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from impl.broker.messages import CommandAnswer
-from impl.broker.wal_format import Record
+from impl.broker.wal_format import WalRecord
 from impl.metadata.log import MetadataBatch
 from impl.sim import script
 from impl.sim.catalog import Catalog
@@ -82,7 +82,7 @@ class StreamLoad:
         """The keys of the streams that were created."""
         return {entry.stream: key for key, entry in self.catalog.entries.items() if entry.stream >= 0}
 
-    def sends(self, record: Record) -> list[tuple[int, int, int]]:
+    def sends(self, record: WalRecord) -> list[tuple[int, int, int]]:
         """Each record holds one send."""
         return [(record.base, record.count, int(record.payload))]
 

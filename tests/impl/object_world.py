@@ -14,8 +14,8 @@ from impl.broker.compaction import CompactionLimits, Compactor
 from impl.broker.messages import Identity
 from impl.broker.object_format import encode, object_key
 from impl.broker.object_lookup import InvalidReadError
-from impl.broker.reader import Reader
-from impl.broker.wal_format import Record
+from impl.broker.reader import RecordReader
+from impl.broker.wal_format import WalRecord
 from impl.controller.commits import CommittedObject, SetCommit
 from impl.controller.continuity import CommittedRange
 from impl.controller.node import Controller
@@ -47,7 +47,7 @@ class World:
     def __init__(self) -> None:
         self.store = MemoryStore()
         self.controller = Controller()
-        self.records: dict[int, list[Record]] = {}
+        self.records: dict[int, list[WalRecord]] = {}
         self.deleted: list[int] = []
         for node in NODES:
             self.ask(wire.GetOpeningStreams(node, 1))
@@ -147,17 +147,17 @@ class World:
             self.records[each] = sorted([*self.records[each], *records], key=lambda record: record.base)
         return list(data)
 
-    def _batches(self, stream: int, counts: list[int], at: int | None) -> list[Record]:
+    def _batches(self, stream: int, counts: list[int], at: int | None) -> list[WalRecord]:
         base = self.image.streams[stream].end if at is None else at
         found = []
         for count in counts:
-            found.append(Record(stream, self.image.streams[stream].epoch, base, count, b"%d/%d" % (stream, base)))
+            found.append(WalRecord(stream, self.image.streams[stream].epoch, base, count, b"%d/%d" % (stream, base)))
             base += count
         return found
 
     # What can be read -----------------------------------------------------------------------------------------
 
-    def expected(self, stream: int) -> list[Record]:
+    def expected(self, stream: int) -> list[WalRecord]:
         """The records that a stream must still have."""
         start = self.image.streams[stream].start
         return [record for record in self.records[stream] if record.base + record.count > start]
@@ -200,7 +200,7 @@ class Process:
         self.sent: list[Operation | wire.Body] = []
         self.halted: list[str] = []
         bucket = Bucket(self.tasks, lambda number, operation: (number, operation))
-        self.reader = Reader(self.tasks, bucket, lambda: world.image, indexes=indexes)
+        self.reader = RecordReader(self.tasks, bucket, lambda: world.image, indexes=indexes)
         self.compactor = Compactor(
             *(self.tasks, bucket, self, Identity(node, epoch), lambda: world.image, self.halted.append),
             limits=CompactionLimits(**limits),
@@ -263,5 +263,5 @@ class Process:
         return self.world.answer(body)
 
 
-def _span(records: list[Record]) -> tuple[int, int]:
+def _span(records: list[WalRecord]) -> tuple[int, int]:
     return records[0].base, records[-1].base + records[-1].count

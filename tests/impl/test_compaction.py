@@ -8,10 +8,10 @@ import pytest
 
 from impl import wire
 from impl.broker import compaction
-from impl.broker.compaction import Plan, make_plan
+from impl.broker.compaction import CompactionPlan, make_plan
 from impl.broker.object_copy import Source
 from impl.broker.object_format import object_key
-from impl.broker.object_index import Block
+from impl.broker.object_index import DataBlock
 from impl.records import S3StreamSetObject
 from impl.rules import without
 from impl.store.interface import Get, Put, Unsure
@@ -169,7 +169,7 @@ def test_without_a_look_at_the_start_all_is_lost() -> None:
 def test_a_faulty_plan_is_not_committed(monkeypatch: pytest.MonkeyPatch) -> None:
     """CP-01.sanity. The outputs are compared with the blocks that must survive."""
 
-    def forgetful(sources: list[Source], split: int, most: int) -> Plan:
+    def forgetful(sources: list[Source], split: int, most: int) -> CompactionPlan:
         return make_plan(sources[1:], split, most)
 
     monkeypatch.setattr(compaction, "make_plan", forgetful)
@@ -261,7 +261,7 @@ def test_two_rounds_at_once_replace_the_inputs_once() -> None:
 def test_a_plan_has_every_block_once() -> None:
     """A plan has every block once, in the order of streams and offsets."""
     sources = [
-        Source(each, Block(stream, start, 2, 0, 10, 0)) for each, stream, start in ((1, 5, 2), (2, 5, 0), (2, 4, 7))
+        Source(each, DataBlock(stream, start, 2, 0, 10, 0)) for each, stream, start in ((1, 5, 2), (2, 5, 0), (2, 4, 7))
     ]
     plan = make_plan(sources, 20, 9)
-    assert plan == Plan([[sources[1], sources[0]]], [sources[2]])
+    assert plan == CompactionPlan([[sources[1], sources[0]]], [sources[2]])

@@ -14,7 +14,7 @@ from impl.broker.handle import StreamHandle
 from impl.broker.settings import Settings
 from impl.broker.storage import Storage
 from impl.broker.uploader import Uploader
-from impl.broker.wal_format import Record
+from impl.broker.wal_format import WalRecord
 from impl.errors import E
 from impl.items import CloseItem, OpenItem, TrimItem
 from impl.rules import RefusedError, without
@@ -33,15 +33,15 @@ class FakeStorage:
 
     def __init__(self, tasks: Tasks) -> None:
         self._tasks = tasks
-        self.waiting: list[tuple[Record, Gate[None]]] = []
+        self.waiting: list[tuple[WalRecord, Gate[None]]] = []
 
-    async def append(self, record: Record) -> None:
+    async def append(self, record: WalRecord) -> None:
         """Wait until the test ends the append."""
         gate: Gate[None] = Gate(self._tasks)
         self.waiting.append((record, gate))
         await gate.wait()
 
-    def end(self, place: int = 0, *, fails: bool = False) -> Record:
+    def end(self, place: int = 0, *, fails: bool = False) -> WalRecord:
         """End one of the waiting appends, with success or an error."""
         record, gate = self.waiting.pop(place)
         if fails:
@@ -72,11 +72,11 @@ class Bench:
         )
         self.reads: list[Gate[None]] = []
 
-    async def _read(self, stream: int, begin: int, end: int) -> list[Record]:
+    async def _read(self, stream: int, begin: int, end: int) -> list[WalRecord]:
         gate: Gate[None] = Gate(self.tasks)
         self.reads.append(gate)
         await gate.wait()
-        return [Record(stream, 3, begin, end - begin, b"")]
+        return [WalRecord(stream, 3, begin, end - begin, b"")]
 
     def force(self, _: int) -> Gate[None]:
         """A replacement of the uploader."""

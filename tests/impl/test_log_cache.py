@@ -7,22 +7,22 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from impl.broker.log_cache import MOST_BLOCKS, OVERHEAD, WIDEST, CacheBlock, CacheLimits, LogCache
-from impl.broker.wal_format import Record
+from impl.broker.wal_format import WalRecord
 from impl.rules import without
 
 STREAMS = st.integers(0, 2)
 OFFSETS = st.integers(0, 40)
 
 
-def record(stream: int, base: int, count: int = 1, payload: bytes = b"") -> Record:
+def record(stream: int, base: int, count: int = 1, payload: bytes = b"") -> WalRecord:
     """A record of epoch 0."""
-    return Record(stream, 0, base, count, payload)
+    return WalRecord(stream, 0, base, count, payload)
 
 
-def expected(there: list[Record], stream: int, begin: int, end: int) -> list[Record]:
+def expected(there: list[WalRecord], stream: int, begin: int, end: int) -> list[WalRecord]:
     """PL-12, computed offset by offset. ``there``: the records in the cache, in the order of appends."""
     own = [each for each in there if each.stream == stream]
-    runs: list[list[Record]] = []
+    runs: list[list[WalRecord]] = []
     for each in own:
         if runs and runs[-1][-1].base + runs[-1][-1].count == each.base:
             runs[-1].append(each)
@@ -49,7 +49,7 @@ class CacheMachine(RuleBasedStateMachine):
         """Limits in records rather than bytes."""
         self.limits = CacheLimits(block=block * OVERHEAD, streams=streams, capacity=capacity * OVERHEAD)
         self.cache = LogCache(self.limits)
-        self.blocks: list[list[Record]] = [[]]
+        self.blocks: list[list[WalRecord]] = [[]]
         """The records of each block that was not freed, the active one last."""
         self.next = [0, 0, 0]
         self.position = 0
@@ -154,7 +154,7 @@ def test_what_is_not_committed_stays() -> None:
     """PL-11. Without the rule a reader misses records that are in no object."""
     limits = CacheLimits(block=1, capacity=OVERHEAD)
 
-    def left() -> list[Record]:
+    def left() -> list[WalRecord]:
         cache = LogCache(limits)
         first, second = (cache.put(record(0, base), base) for base in range(2))
         assert first is not None

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from impl.broker.object_format import decode_block, encode, object_key, pack
-from impl.broker.object_index import FOOTER_BYTES, Block, Index, decode_index, index_position
-from impl.broker.wal_format import DamagedError, Record
+from impl.broker.object_index import FOOTER_BYTES, DataBlock, Index, decode_index, index_position
+from impl.broker.wal_format import DamagedError, WalRecord
 
 RECORDS = st.lists(
     st.builds(
-        Record,
+        WalRecord,
         st.integers(-(2**63), 2**63 - 1) | st.integers(0, 3),
         st.integers(-(2**63), 2**63 - 1),
         st.integers(0, 12) | st.integers(-(2**62), 2**62),
@@ -24,34 +24,39 @@ RECORDS = st.lists(
     max_size=12,
 )
 LIMITS = st.integers(1, 200)
-FEW = [Record(2, 5, 7, 1, b"two"), Record(1, 4, 0, 3, b"one"), Record(2, 5, 6, 1, b""), Record(1, 4, 8, 2, b"three")]
+FEW = [
+    WalRecord(2, 5, 7, 1, b"two"),
+    WalRecord(1, 4, 0, 3, b"one"),
+    WalRecord(2, 5, 6, 1, b""),
+    WalRecord(1, 4, 8, 2, b"three"),
+]
 
 
-def in_order(records: list[Record]) -> list[Record]:
+def in_order(records: list[WalRecord]) -> list[WalRecord]:
     """Records in the order of an object: equal ones in the order of their appends."""
     return sorted(records, key=lambda each: (each.stream, each.base))
 
 
-def blocks_of(data: bytes) -> Iterator[tuple[Block, bytes]]:
+def blocks_of(data: bytes) -> Iterator[tuple[DataBlock, bytes]]:
     """The blocks of an object."""
     for blocks in decode_index(data, len(data)).streams.values():
         for block in blocks:
             yield block, data[block.position : block.position + block.size]
 
 
-def decode(data: bytes) -> list[Record]:
+def decode(data: bytes) -> list[WalRecord]:
     """All records of an object."""
     return [record for block, part in blocks_of(data) for record in decode_block(block, part)]
 
 
 @given(RECORDS, LIMITS)
-def test_an_object_has_its_records_by_stream_and_base(records: list[Record], limit: int) -> None:
+def test_an_object_has_its_records_by_stream_and_base(records: list[WalRecord], limit: int) -> None:
     """For any block size an object has its records by stream and base."""
     assert decode(encode(records, limit)) == in_order(records)
 
 
 @given(RECORDS, LIMITS)
-def test_a_block_has_one_run_of_one_stream(records: list[Record], limit: int) -> None:
+def test_a_block_has_one_run_of_one_stream(records: list[WalRecord], limit: int) -> None:
     """A block has one run of one stream, and at most the limit unless it has a single record."""
     for block, data in blocks_of(encode(records, limit)):
         found = list(decode_block(block, data))
@@ -62,7 +67,7 @@ def test_a_block_has_one_run_of_one_stream(records: list[Record], limit: int) ->
 
 
 @given(RECORDS, LIMITS, st.integers(0, 14), st.integers(0, 14))
-def test_the_blocks_of_a_range_have_all_its_records(records: list[Record], limit: int, begin: int, end: int) -> None:
+def test_the_blocks_of_a_range_have_all_its_records(records: list[WalRecord], limit: int, begin: int, end: int) -> None:
     """A range needs only its own blocks, whose bytes are adjacent."""
     data = encode(records, limit)
     index = decode_index(data, len(data))
@@ -80,7 +85,7 @@ def test_the_blocks_of_a_range_have_all_its_records(records: list[Record], limit
 
 
 @given(RECORDS, LIMITS, st.integers(0, 400))
-def test_the_end_of_an_object_is_enough_for_its_index(records: list[Record], limit: int, length: int) -> None:
+def test_the_end_of_an_object_is_enough_for_its_index(records: list[WalRecord], limit: int, length: int) -> None:
     """The end of an object has its index, or at least says where the index begins."""
     data = encode(records, limit)
     tail = data[-max(length, FOOTER_BYTES) :]
@@ -93,7 +98,7 @@ def test_the_end_of_an_object_is_enough_for_its_index(records: list[Record], lim
 
 
 @given(st.lists(RECORDS, max_size=3), LIMITS)
-def test_the_blocks_of_objects_make_one_object(parts: list[list[Record]], limit: int) -> None:
+def test_the_blocks_of_objects_make_one_object(parts: list[list[WalRecord]], limit: int) -> None:
     """A compaction copies blocks unread, and they make one object."""
     blocks = [block for records in parts for block in blocks_of(encode(records, limit))]
     key = lambda each: (each.stream, each.base, each.count, each.payload, each.epoch)  # noqa: E731
@@ -114,7 +119,7 @@ def test_every_changed_byte_is_noticed() -> None:
 
 
 @given(RECORDS.filter(bool), LIMITS, st.data())
-def test_damage_of_any_kind_is_noticed(records: list[Record], limit: int, draw: st.DataObject) -> None:
+def test_damage_of_any_kind_is_noticed(records: list[WalRecord], limit: int, draw: st.DataObject) -> None:
     """Changes of up to four neighbouring bytes of any object are detected."""
     data = encode(records, limit)
     place = draw.draw(st.integers(0, len(data) - 4))
@@ -125,7 +130,7 @@ def test_damage_of_any_kind_is_noticed(records: list[Record], limit: int, draw: 
 
 def test_another_block_in_its_place_is_noticed() -> None:
     """A block is checked against its index entry, so that a swapped block is detected."""
-    (block, data), (other, _), *_ = blocks_of(encode([Record(1, 4, 0, 3, b"one"), Record(1, 4, 5, 3, b"two")]))
+    (block, data), (other, _), *_ = blocks_of(encode([WalRecord(1, 4, 0, 3, b"one"), WalRecord(1, 4, 5, 3, b"two")]))
     assert block.size == other.size
     with pytest.raises(DamagedError, match="offset 5 is damaged"):
         list(decode_block(other, data))
@@ -134,9 +139,9 @@ def test_another_block_in_its_place_is_noticed() -> None:
 @pytest.mark.parametrize("wrong", [{"start": 1}, {"count": 2}, {"count": 4}])
 def test_an_index_of_other_offsets_is_noticed(wrong: dict[str, int]) -> None:
     """Wrong offsets in an index are detected even if all checksums are right."""
-    ((block, data),) = blocks_of(encode([Record(1, 4, 0, 3, b"one")]))
+    ((block, data),) = blocks_of(encode([WalRecord(1, 4, 0, 3, b"one")]))
     fields = {"start": block.start, "count": block.count} | wrong
-    other = Block(block.stream, fields["start"], fields["count"], 0, block.size, block.crc)
+    other = DataBlock(block.stream, fields["start"], fields["count"], 0, block.size, block.crc)
     with pytest.raises(DamagedError):
         list(decode_block(other, data))
 
@@ -151,12 +156,12 @@ def test_another_version_is_refused() -> None:
 def test_a_record_that_goes_back_is_refused() -> None:
     """A batch has no negative number of offsets (CL-02)."""
     with pytest.raises(ValueError, match="has -1 offsets"):
-        encode([Record(1, 4, 3, -1, b"")])
+        encode([WalRecord(1, 4, 3, -1, b"")])
 
 
 def test_spans_are_runs_without_a_gap() -> None:
     """Spans are runs without a gap, over any number of blocks."""
-    data = encode([Record(1, 4, base, 1, b"") for base in (0, 1, 2, 5, 6)], 1)
+    data = encode([WalRecord(1, 4, base, 1, b"") for base in (0, 1, 2, 5, 6)], 1)
     index = decode_index(data, len(data))
     assert index.spans(1) == [(0, 3), (5, 7)]
     assert index.spans(2) == []

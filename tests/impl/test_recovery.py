@@ -9,7 +9,7 @@ import pytest
 
 from impl import wire
 from impl.broker import messages as m
-from impl.broker.wal_format import Place, Record, encode, end_of, folder_of, place_of
+from impl.broker.wal_format import WalPlace, WalRecord, encode, end_of, folder_of, place_of
 from impl.errors import E
 from impl.rules import without
 from impl.store.interface import Put
@@ -30,23 +30,23 @@ from tests.impl.crash_world import (
 VERSIONS = pytest.mark.parametrize("v6", [False, True], ids=["legacy", "V6"])
 
 
-def places(world: World, node: int) -> list[Place]:
+def places(world: World, node: int) -> list[WalPlace]:
     """The objects of a node's WAL."""
     folder = folder_of(node)
     return sorted(place_of(key, folder) for key in world.store.objects if key.startswith(folder))
 
 
-def write_wal(world: World, process: Process, *records: Record) -> None:
+def write_wal(world: World, process: Process, *records: WalRecord) -> None:
     """Append an object to the WAL of a process."""
     node, epoch = process.identity.node, process.identity.epoch
     start = places(world, node)[-1].end
     data, _ = encode(start, node, epoch, -1, records)
-    world.store.execute(Put(Place(epoch, start, end_of(start, len(data))).key(folder_of(node)), data))
+    world.store.execute(Put(WalPlace(epoch, start, end_of(start, len(data))).key(folder_of(node)), data))
 
 
-def record(stream: int, base: int, count: int = 1) -> Record:
+def record(stream: int, base: int, count: int = 1) -> WalRecord:
     """A record of an old epoch. Its payload has its base."""
-    return Record(stream, 0, base, count, payload(base))
+    return WalRecord(stream, 0, base, count, payload(base))
 
 
 def crashed(world: World, appends: int = 1) -> tuple[Process, int]:

@@ -11,7 +11,7 @@ from impl.broker import messages as m
 from impl.broker.log_cache import CacheBlock
 from impl.broker.object_format import object_key
 from impl.broker.object_writer import split
-from impl.broker.wal_format import Record, folder_of
+from impl.broker.wal_format import WalRecord, folder_of
 from impl.errors import E
 from impl.rules import without
 from impl.store.interface import Put, Unsure
@@ -57,8 +57,8 @@ def test_large_streams_have_an_object_of_their_own(sizes: dict[int, int], limit:
     """PL-21. A large stream, or a single one, has its own object. Streams ascend, each with all its records."""
     block = CacheBlock()
     for stream, size in sizes.items():
-        block.put(Record(stream, 0, 0, 1, b"x" * (size // 2)))
-        block.put(Record(stream, 0, 1, 1, b"x" * (size - size // 2)))
+        block.put(WalRecord(stream, 0, 0, 1, b"x" * (size // 2)))
+        block.put(WalRecord(stream, 0, 1, 1, b"x" * (size - size // 2)))
     parts = split(block, limit)
     assert {**parts.alone, **parts.together} == block.streams
     assert list(parts.alone) == sorted(parts.alone)

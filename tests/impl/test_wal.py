@@ -8,7 +8,7 @@ from contextlib import suppress
 import pytest
 
 from impl.broker.wal import FencedError, OverCapacityError, Wal, WalLimits
-from impl.broker.wal_format import ALIGNMENT, Record
+from impl.broker.wal_format import ALIGNMENT, WalRecord
 from impl.rules import without
 from impl.store.bucket import Bucket
 from impl.store.interface import Get, List, Put
@@ -116,12 +116,12 @@ def test_a_bulk_ends_by_its_bytes_or_by_time() -> None:
     bucket = Bucket(tasks, lambda number, operation: (number, operation))
     wal = Wal(tasks, bucket, 3, 1, limits=WalLimits(bulk=200, linger_ms=250))
     for base in (5, 4):
-        wal.append(Record(1, 1, base, 1, b""))
+        wal.append(WalRecord(1, 1, base, 1, b""))
     assert tasks.run(0) == []
     assert tasks.run(249) == []
     assert len(tasks.run(250)) == 1
     for base in range(5):
-        wal.append(Record(1, 1, base, 1, b""))
+        wal.append(WalRecord(1, 1, base, 1, b""))
     assert len(tasks.run(251)) == 1
     assert tasks.due is None or tasks.due > 251
     assert wal.next == 2 * ALIGNMENT
@@ -135,7 +135,7 @@ def test_appends_of_one_object_are_acknowledged_in_the_order_of_their_offsets() 
     acked: list[int] = []
 
     async def append(stream: int) -> None:
-        acked.append(await wal.append(Record(stream, 1, 0, 1, b"")).wait())
+        acked.append(await wal.append(WalRecord(stream, 1, 0, 1, b"")).wait())
 
     tasks.start(wal.start())
     for stream in (2, 1, 3, 0, 4):
@@ -154,14 +154,14 @@ def test_limits_are_kept() -> None:
     tasks = Tasks()
     bucket = Bucket(tasks, lambda number, operation: (number, operation))
     wal = Wal(tasks, bucket, 3, 1, limits=WalLimits(bulk=1, in_flight=2, unflushed=200))
-    record = Record(1, 1, 1, 1, b"0123456789")
+    record = WalRecord(1, 1, 1, 1, b"0123456789")
     for _ in range(4):
         wal.append(record)
     with pytest.raises(OverCapacityError, match="200 bytes wait"):
         wal.append(record)
     assert len(tasks.run(0)) == 2
     with pytest.raises(ValueError, match="too large for an object"):
-        wal.append(Record(1, 1, 1, 1, b"x" * ALIGNMENT))
+        wal.append(WalRecord(1, 1, 1, 1, b"x" * ALIGNMENT))
 
 
 def test_a_put_of_unknown_outcome_fences() -> None:
@@ -175,7 +175,7 @@ def test_a_put_of_unknown_outcome_fences() -> None:
     assert process.wal.fenced
     assert not process.acked
     with pytest.raises(FencedError):
-        process.wal.append(Record(1, 1, 1, 1, b""))
+        process.wal.append(WalRecord(1, 1, 1, 1, b""))
 
 
 # Two processes --------------------------------------------------------------------------------------------------------

@@ -10,9 +10,9 @@ from impl.broker.wal_format import (
     ALIGNMENT,
     HEADER_BYTES,
     DamagedError,
-    Header,
-    Place,
-    Record,
+    WalHeader,
+    WalPlace,
+    WalRecord,
     decode,
     decode_header,
     encode,
@@ -22,13 +22,13 @@ from impl.broker.wal_format import (
 )
 
 NUMBERS = st.integers(-(2**63), 2**63 - 1)
-RECORDS = st.lists(st.builds(Record, st.integers(0, 3), NUMBERS, st.integers(0, 9), NUMBERS, st.binary(max_size=9)))
+RECORDS = st.lists(st.builds(WalRecord, st.integers(0, 3), NUMBERS, st.integers(0, 9), NUMBERS, st.binary(max_size=9)))
 STARTS = st.integers(0, 99).map(lambda slot: slot * ALIGNMENT)
-FEW = [Record(2, 5, 7, 1, b"two"), Record(1, 4, 0, 3, b"one"), Record(2, 5, 6, 1, b"")]
+FEW = [WalRecord(2, 5, 7, 1, b"two"), WalRecord(1, 4, 0, 3, b"one"), WalRecord(2, 5, 6, 1, b"")]
 
 
 @given(STARTS, RECORDS)
-def test_an_object_has_its_records_by_stream_and_base(start: int, records: list[Record]) -> None:
+def test_an_object_has_its_records_by_stream_and_base(start: int, records: list[WalRecord]) -> None:
     """Each record is at its assigned offset. Equal ones are in the order of their appends."""
     data, offsets = encode(start, 3, 9, 44, records)
     found = list(decode(data))
@@ -36,7 +36,7 @@ def test_an_object_has_its_records_by_stream_and_base(start: int, records: list[
     assert sorted(offsets) == [offset for offset, _ in found]
     assert dict(found) == dict(zip(offsets, records, strict=True))
     length = sum(record.size for record in records)
-    assert decode_header(data) == Header(start, length, 3, 9, 44)
+    assert decode_header(data) == WalHeader(start, length, 3, 9, 44)
     assert len(data) == HEADER_BYTES + length
     assert all(start <= offset < end_of(start, len(data)) for offset in offsets)
 
@@ -60,8 +60,8 @@ def test_ends_are_aligned() -> None:
     assert end_of(ALIGNMENT, ALIGNMENT + 1) == 3 * ALIGNMENT
 
 
-@given(st.lists(st.builds(Place, st.integers(0, 10**13), STARTS, STARTS)))
-def test_keys_are_ordered_as_places_are(places: list[Place]) -> None:
+@given(st.lists(st.builds(WalPlace, st.integers(0, 10**13), STARTS, STARTS)))
+def test_keys_are_ordered_as_places_are(places: list[WalPlace]) -> None:
     """WL-03. Keys sort by epoch, then by start, and a key gives back its place."""
     folder = folder_of(3)
     keys = [place.key(folder) for place in sorted(places)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from impl.broker.wal import FencedError, Wal, WalLimits
-from impl.broker.wal_format import Record
+from impl.broker.wal_format import WalRecord
 from impl.store.bucket import Bucket, StoreError
 from impl.store.interface import Answer, Operation, Unsure
 from impl.store.memory import MemoryStore
@@ -49,12 +49,12 @@ class World:
         process.run()
         return process
 
-    def new_record(self, epoch: int) -> Record:
+    def new_record(self, epoch: int) -> WalRecord:
         """A new record. Its base is its name."""
         self._records += 1
-        return Record(7, epoch, self._records, 1, b"payload")
+        return WalRecord(7, epoch, self._records, 1, b"payload")
 
-    def ack(self, record: Record, epoch: int) -> None:
+    def ack(self, record: WalRecord, epoch: int) -> None:
         """A process acknowledges a record. A newer process that took the WAL over must have recovered it."""
         newest = max((each.epoch for each in self.processes if each.has_recovered), default=0)
         if newest <= epoch:
@@ -62,7 +62,7 @@ class World:
         elif self.recovered.get(record.base, 0) < newest:
             self._lose(f"{epoch} acknowledges {record.base}, which {newest} has not recovered")
 
-    def take_over(self, process: Process, found: list[Record]) -> None:
+    def take_over(self, process: Process, found: list[WalRecord]) -> None:
         """A process has recovered the WAL."""
         missed = self.acked - {record.base for record in found}
         if missed:
@@ -91,7 +91,7 @@ class Process:
         self.ready = False
         bucket = Bucket(self.tasks, lambda number, operation: (number, operation))
         self.wal = Wal(self.tasks, bucket, 3, epoch, as_built=world.as_built, limits=ONE_BY_ONE)
-        self.acked: list[tuple[int, Record]] = []
+        self.acked: list[tuple[int, WalRecord]] = []
         self.main = self.tasks.start(self._main())
 
     async def _main(self) -> None:
@@ -102,9 +102,9 @@ class Process:
         self.world.barrier = self.epoch
         if self.world.verifies_late:
             await self.wal.verify()
-        found: list[Record] = []
+        found: list[WalRecord] = []
 
-        async def visit(_: int, record: Record) -> None:
+        async def visit(_: int, record: WalRecord) -> None:
             found.append(record)
 
         await self.wal.recover(visit)
@@ -119,14 +119,14 @@ class Process:
         if not self.sent and self.tasks.due is not None:
             self.sent.update(self.tasks.run(self.tasks.due))
 
-    def append(self) -> Record:
+    def append(self) -> WalRecord:
         """Append one record."""
         record = self.world.new_record(self.epoch)
         self.tasks.start(self._append(record))
         self.run()
         return record
 
-    async def _append(self, record: Record) -> None:
+    async def _append(self, record: WalRecord) -> None:
         offset = await self.wal.append(record).wait()
         self.world.ack(record, self.epoch)
         self.acked.append((offset, record))

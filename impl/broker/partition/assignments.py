@@ -17,14 +17,16 @@ Key = tuple[str, int]
 """A topic, and the number of a partition in it."""
 
 
-class Changes(msgspec.Struct, frozen=True):
+class AssignmentChanges(msgspec.Struct, frozen=True):
     """``closes``: the partitions that the broker loses. ``opens``: the new rows of partitions that it has to open."""
 
     closes: tuple[Key, ...] = ()
     opens: tuple[Partition, ...] = ()
 
 
-def changes(before: Mapping[Key, Partition], after: Mapping[Key, Partition], node: int, *, follows: bool) -> Changes:
+def changes(
+    before: Mapping[Key, Partition], after: Mapping[Key, Partition], node: int, *, follows: bool
+) -> AssignmentChanges:
     """The opens and closes of a broker between two states of the partitions, in the order of their keys.
 
     ``follows``: whether a replica opens the partition while it has no leader. In G1 it does, and asks to be elected
@@ -42,7 +44,7 @@ def changes(before: Mapping[Key, Partition], after: Mapping[Key, Partition], nod
                 closes.append(key)
         elif (new.leader == node or rule("RA-14", follows)) and (old is None or _is_news(old, new, node)):
             opens.append(new)
-    return Changes(tuple(closes), tuple(opens))
+    return AssignmentChanges(tuple(closes), tuple(opens))
 
 
 def _is_news(old: Partition, new: Partition, node: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Protocol, Self, TypeVar
 
 from impl.broker.partition.meta_stream import LatestValue, compaction, encode, replay
-from impl.broker.wal_format import Record
+from impl.broker.wal_format import WalRecord
 from impl.rules import RefusedError
 from impl.tasks import FailedError, Gate
 
@@ -34,7 +34,7 @@ class OpenStream(Protocol):
 
     def append(self, count: int, payload: bytes) -> Gate[int]: ...
 
-    def fetch(self, begin: int, end: int) -> Gate[list[Record]]: ...
+    def fetch(self, begin: int, end: int) -> Gate[list[WalRecord]]: ...
 
     def trim(self, to: int) -> Gate[None]: ...
 

@@ -61,7 +61,7 @@ NEW_PARTITION = PartitionMeta(0, 0, 0, clean=False)
 """The value for a partition whose meta stream has none (step 6, row 2)."""
 
 
-class Slice(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
+class SegmentSlice(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
     """The offsets [``start``, ``end``) of a stream, which belong to one segment."""
 
     start: OffsetOrAbsent = msgspec.field(name="s")
@@ -95,9 +95,9 @@ class SegmentMeta(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=T
     modified: int = msgspec.field(name="lmt")
     suffix: str = msgspec.field(name="s")
     size: Offset = msgspec.field(name="lsz")
-    log: Slice = msgspec.field(name="ls")
-    time: Slice = msgspec.field(name="ts")
-    txn: Slice = msgspec.field(name="txs")
+    log: SegmentSlice = msgspec.field(name="ls")
+    time: SegmentSlice = msgspec.field(name="ts")
+    txn: SegmentSlice = msgspec.field(name="txs")
     first_timestamp: int = msgspec.field(name="fbt")
     last_time_entry: TimeEntry = msgspec.field(name="tle")
 

@@ -54,7 +54,7 @@ class BatchEntry(msgspec.Struct, frozen=True, gc=False):
     base: int
 
 
-class Producer(msgspec.Struct, frozen=True, gc=False):
+class ProducerState(msgspec.Struct, frozen=True, gc=False):
     """A producer: its epoch, and its last batches under that epoch, the newest one last. There is at least one."""
 
     epoch: int
@@ -72,7 +72,7 @@ class Producers:
 
     def __init__(self, end: int = 0) -> None:
         self.end = end
-        self._producers: dict[int, Producer] = {}
+        self._producers: dict[int, ProducerState] = {}
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Producers):
@@ -118,7 +118,7 @@ class Producers:
         # Batches of an older epoch are forgotten.
         before = known.batches if known is not None and known.epoch == batch.producer_epoch else ()
         new = BatchEntry(batch.sequence, batch.count, batch.base)
-        self._producers[batch.producer] = Producer(batch.producer_epoch, (*before, new)[-REMEMBERED:])
+        self._producers[batch.producer] = ProducerState(batch.producer_epoch, (*before, new)[-REMEMBERED:])
 
     def snapshot(self) -> bytes:
         """The state in bytes, to be stored in PRODUCER_SNAPSHOTS at offset ``end``."""
@@ -170,7 +170,7 @@ def decode(data: bytes, offset: int) -> Producers:
     return found
 
 
-def _producer(data: bytes, place: int) -> tuple[int, Producer, int]:
+def _producer(data: bytes, place: int) -> tuple[int, ProducerState, int]:
     """The id of a producer, the producer, and the place after it."""
     begin = place + _PRODUCER.size
     if begin <= len(data):
@@ -178,7 +178,7 @@ def _producer(data: bytes, place: int) -> tuple[int, Producer, int]:
         end = begin + count * _ENTRY.size
         if count and end <= len(data):
             batches = tuple(BatchEntry(*fields) for fields in _ENTRY.iter_unpack(data[begin:end]))
-            return number, Producer(epoch, batches), end
+            return number, ProducerState(epoch, batches), end
     raise DamagedError(f"the producer at byte {place} of a snapshot is cut off")
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from impl.broker.partition.meta_values import ABSENT, SegmentMeta, Slice
+from impl.broker.partition.meta_values import ABSENT, SegmentMeta, SegmentSlice
 from impl.broker.partition.segments import NO_SLICE, ROLL_BYTES, Segment, Segments
 from impl.broker.wal_format import DamagedError
 
@@ -28,7 +28,7 @@ class StreamEnds(msgspec.Struct, frozen=True, gc=False):
 def store(segments: Segments) -> tuple[SegmentMeta, ...]:
     """The segments in the form in which LOG stores them."""
     *closed, active = segments.segments
-    opened = (Slice(each.start, ABSENT) for each in (active.log, active.time, active.txn))
+    opened = (SegmentSlice(each.start, ABSENT) for each in (active.log, active.time, active.txn))
     return (*(_meta(each, each.log, each.time, each.txn) for each in closed), _meta(active, *opened))
 
 
@@ -62,13 +62,13 @@ def load(
     if place.log > ends.log or place.time > ends.time or place.txn > ends.txn:
         raise DamagedError(f"the segments end at {place} of the streams, which end at {ends}")
     if not segments or place.log < ends.log:
-        segments.append(Segment(segments[-1].end if segments else start, Slice(ends.log, ends.log)))
+        segments.append(Segment(segments[-1].end if segments else start, SegmentSlice(ends.log, ends.log)))
     if not segments[0].base <= start <= segments[-1].end:
         raise DamagedError(f"the log starts at {start}, and its segments are [{segments[0].base}, {segments[-1].end})")
     return Segments(segments, start, max(start, min(recover, segments[-1].end)), roll_bytes)
 
 
-def _closed(stored: Slice, begin: int, bound: int) -> Slice:
+def _closed(stored: SegmentSlice, begin: int, bound: int) -> SegmentSlice:
     """A slice with its end. A slice that is stored without an end ends at ``bound``.
 
     ``begin``: the end of the slices of older segments. Raises DamagedError if the slice begins below it.
@@ -76,10 +76,10 @@ def _closed(stored: Slice, begin: int, bound: int) -> Slice:
     end = bound if stored.end == ABSENT and stored.start != ABSENT else stored.end
     if stored != NO_SLICE and not begin <= stored.start <= end:
         raise DamagedError(f"a segment has offsets {stored.start} to {end} of a stream, after others up to {begin}")
-    return Slice(stored.start, end)
+    return SegmentSlice(stored.start, end)
 
 
-def _meta(segment: Segment, log: Slice, time: Slice, txn: Slice) -> SegmentMeta:
+def _meta(segment: Segment, log: SegmentSlice, time: SegmentSlice, txn: SegmentSlice) -> SegmentMeta:
     return SegmentMeta(
         *(segment.base, segment.created, segment.modified, "", segment.size),
         *(log, time, txn, segment.first_timestamp, segment.last_time_entry),

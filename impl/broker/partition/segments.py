@@ -20,11 +20,11 @@ from bisect import bisect_right
 
 import msgspec
 
-from impl.broker.partition.meta_values import ABSENT, Slice, TimeEntry
+from impl.broker.partition.meta_values import ABSENT, SegmentSlice, TimeEntry
 
 LOG, TIME, TXN = "log", "tim", "txn"
 """The names of the streams in ``streamMap``."""
-NO_SLICE = Slice(ABSENT, ABSENT)
+NO_SLICE = SegmentSlice(ABSENT, ABSENT)
 NO_ENTRY = TimeEntry(ABSENT, ABSENT)
 ROLL_BYTES = 1 << 30
 """The maximum bytes of a segment with more than one batch: Kafka's default for log.segment.bytes."""
@@ -34,9 +34,9 @@ class Segment(msgspec.Struct, frozen=True):
     """A segment: the fields of SegmentMeta, and the ends of its slices. ``log`` may be empty, the others NO_SLICE."""
 
     base: int
-    log: Slice
-    time: Slice = NO_SLICE
-    txn: Slice = NO_SLICE
+    log: SegmentSlice
+    time: SegmentSlice = NO_SLICE
+    txn: SegmentSlice = NO_SLICE
     size: int = 0
     created: int = ABSENT
     modified: int = ABSENT
@@ -117,11 +117,11 @@ class Segments:
             raise ValueError(f"{count} records at {position} of the data stream; the segment ends at {active.log.end}")
         rolled = self.rolls(size)
         if rolled:
-            active = Segment(self.end, Slice(position, position), created=now)
+            active = Segment(self.end, SegmentSlice(position, position), created=now)
             self.segments.append(active)
         self.segments[-1] = msgspec.structs.replace(
             active,
-            log=Slice(active.log.start, position + count),
+            log=SegmentSlice(active.log.start, position + count),
             size=active.size + size,
             modified=now,
             first_timestamp=timestamp if active.log.start == active.log.end else active.first_timestamp,
@@ -166,7 +166,7 @@ class Segments:
         kept = [segment for segment in self.segments if segment.base < offset]
         if kept and kept[-1].end > offset:
             kept[-1] = _cut(kept[-1], offset)
-        self.segments = [*kept, Segment(offset, Slice(log_end, log_end), created=now)]
+        self.segments = [*kept, Segment(offset, SegmentSlice(log_end, log_end), created=now)]
         self.recovery = min(self.recovery, offset)
         return True
 
@@ -196,10 +196,10 @@ class Segments:
         return found
 
 
-def _grown(known: Slice, position: int) -> Slice:
+def _grown(known: SegmentSlice, position: int) -> SegmentSlice:
     if known != NO_SLICE and position != known.end:
         raise ValueError(f"an index entry at {position} of its stream, and the slice ends at {known.end}")
-    return Slice(position if known == NO_SLICE else known.start, position + 1)
+    return SegmentSlice(position if known == NO_SLICE else known.start, position + 1)
 
 
 def _cut(segment: Segment, end: int) -> Segment:
@@ -208,7 +208,7 @@ def _cut(segment: Segment, end: int) -> Segment:
     is_gone = segment.last_time_entry.offset >= end
     return msgspec.structs.replace(
         segment,
-        log=Slice(segment.log.start, segment.log.start + count),
+        log=SegmentSlice(segment.log.start, segment.log.start + count),
         size=segment.size * count // (segment.end - segment.base),
         last_time_entry=NO_ENTRY if is_gone else segment.last_time_entry,
     )

@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from impl.broker import wal_format
 from impl.broker.messages import StepEvent, StoreRequest
-from impl.broker.wal_format import Place, Record, folder_of
+from impl.broker.wal_format import WalPlace, WalRecord, folder_of
 from impl.sim.conformance.lines import AT, BEFORE, Lines, Processes, Who, identity
 from impl.sim.conformance.requests import Requests
 from impl.sim.conformance.takeovers import NEVER, Takeover, Takeovers
@@ -28,17 +28,17 @@ class Writer:
     """The writes of one process into the WAL of its own node."""
 
     def __init__(self) -> None:
-        self.sent: dict[Place, bytes] = {}
+        self.sent: dict[WalPlace, bytes] = {}
         """By place in the WAL: the bytes of the object that the process has sent."""
-        self.stored: dict[Place, int] = {}
+        self.stored: dict[WalPlace, int] = {}
         """By place in the WAL: the event at which the object was stored."""
         self.acks: dict[tuple[int, int], int] = {}
         """By stream and base offset: the event of the read of the reservation that allowed the ack."""
         self.failed = NEVER
 
-    def batches(self) -> dict[int, list[tuple[int, Record]]]:
+    def batches(self) -> dict[int, list[tuple[int, WalRecord]]]:
         """By stream: its batches, each with the event at which its object and all before it are stored."""
-        found: dict[int, list[tuple[int, Record]]] = defaultdict(list)
+        found: dict[int, list[tuple[int, WalRecord]]] = defaultdict(list)
         latest = 0
         for place in sorted(self.sent):
             # A batch counts as stored when the objects before it are stored, too.
@@ -105,14 +105,16 @@ class Appends:
             for index, stream, end in writer.trims(ends):
                 self._add_trim(index, name, stream, end)
 
-    def _add_batches(self, name: str, writer: Writer, batches: list[tuple[int, Record]], found: int, ends: int) -> None:
+    def _add_batches(
+        self, name: str, writer: Writer, batches: list[tuple[int, WalRecord]], found: int, ends: int
+    ) -> None:
         """Add the lines of a stream.
 
         ``found``: the last event at which a stored object is still found by a process that takes the WAL over.
         ``ends``: the event at which the storage ends.
         """
         who, acked = self._processes.own(name), 0
-        left: list[Record] = []
+        left: list[WalRecord] = []
         for stored, record in batches:
             at = writer.acks.get((record.stream, record.base))
             if at is None:
@@ -130,18 +132,18 @@ class Appends:
             self._put(ends, BEFORE, who, left[0], base, end)
             self._requests.join_commits(left[0].stream, ends, base, end)
 
-    def _pieces(self, record: Record) -> list[tuple[int, int]]:
+    def _pieces(self, record: WalRecord) -> list[tuple[int, int]]:
         """A batch in the pieces into which trims will cut it (AM-08), since the models trim between batches."""
         end = record.base + record.count
         cuts = sorted(cut for cut in self._requests.trims.get(record.stream, ()) if record.base < cut < end)
         return list(pairwise([record.base, *cuts, end]))
 
-    def _put(self, at: int, place: int, who: Who, record: Record, base: int, end: int) -> None:
+    def _put(self, at: int, place: int, who: Who, record: WalRecord, base: int, end: int) -> None:
         for event in ("append.accepted", "append.stored"):
             self._add(at, event, place, who, record, base, end)
 
     def _add(
-        self, at: int, event: str, place: int, who: Who, record: Record, base: int, end: int, **more: bool
+        self, at: int, event: str, place: int, who: Who, record: WalRecord, base: int, end: int, **more: bool
     ) -> None:
         fields = {"stream": record.stream, "streamEpoch": record.epoch, "base": base, "end": end}
         self._lines.add(at, event, who, place=place, **fields, **more)

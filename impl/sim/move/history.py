@@ -20,13 +20,13 @@ from impl.broker.partition.meta_values import (
     LogMeta,
     PartitionMeta,
     ProducerSnapshots,
-    Slice,
+    SegmentSlice,
     TimeEntry,
 )
 from impl.broker.partition.producers import Producers
 from impl.broker.partition.segment_metas import store
 from impl.broker.partition.segments import LOG, NO_SLICE, ROLL_BYTES, TIME, TXN, Segment, Segments
-from impl.broker.wal_format import Record
+from impl.broker.wal_format import WalRecord
 from impl.controller.streams import partition_tags
 from impl.metadata.log import MetadataBatch
 from impl.records import (
@@ -82,7 +82,7 @@ def stored(size: int) -> StoredHistory:
     partition = PartitionMeta(0, 0, end, clean=True)
     values: tuple[Value, ...] = (LeaderEpochCheckpoint((EpochEntry(0, 0),)), snapshots, log, partition)
     meta = encode_object(
-        Record(META, 0, place, 1, meta_stream.encode(each.KEY, each.encode())) for place, each in enumerate(values)
+        WalRecord(META, 0, place, 1, meta_stream.encode(each.KEY, each.encode())) for place, each in enumerate(values)
     )
     rows = [(META, 0, len(values), len(meta)), (TIMES, 0, count - 1, INDEX_BYTES * (count - 1))]
     rows += [(DATA, each.log.start, each.log.end, each.size) for each in segments.segments[:-1]]
@@ -110,11 +110,17 @@ def _segments(size: int) -> Segments:
         last = TimeEntry(begin + SEGMENT_MS - 1, end - 1)
         found.append(
             Segment(
-                *(base, Slice(base, end), Slice(number, number + 1), NO_SLICE, (end - base) * RECORD_BYTES),
+                *(
+                    base,
+                    SegmentSlice(base, end),
+                    SegmentSlice(number, number + 1),
+                    NO_SLICE,
+                    (end - base) * RECORD_BYTES,
+                ),
                 *(begin, begin + SEGMENT_MS - 1, begin, last),
             )
         )
-    found.append(Segment(offsets, Slice(offsets, offsets), created=BEGIN_MS + len(found) * SEGMENT_MS))
+    found.append(Segment(offsets, SegmentSlice(offsets, offsets), created=BEGIN_MS + len(found) * SEGMENT_MS))
     return Segments(found, 0, offsets)
 
 

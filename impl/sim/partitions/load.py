@@ -7,7 +7,7 @@ from typing import Any
 
 from impl.broker.messages import CommandAnswer
 from impl.broker.partition.batches import decode
-from impl.broker.wal_format import DamagedError, Record
+from impl.broker.wal_format import DamagedError, WalRecord
 from impl.client.admin import Admin
 from impl.client.contents import runs
 from impl.client.node import ClientNode
@@ -125,7 +125,7 @@ class PartitionLoad:
         partitions = range(self._parts.options.partitions)
         return {stream: number for number in partitions for stream in self.metadata.streams(number)}
 
-    def sends(self, record: Record) -> list[tuple[int, int, int]]:
+    def sends(self, record: WalRecord) -> list[tuple[int, int, int]]:
         """The sends in a batch. A record of the meta stream or of an index holds none."""
         try:
             batch = decode(record.payload)

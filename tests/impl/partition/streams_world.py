@@ -8,7 +8,7 @@ from typing import Any
 from impl.broker.partition.log import PartitionLog
 from impl.broker.partition.opening import open_log
 from impl.broker.partition.segments import ROLL_BYTES
-from impl.broker.wal_format import Record
+from impl.broker.wal_format import WalRecord
 from impl.tasks import FailedError, Gate, Tasks
 
 
@@ -16,7 +16,7 @@ class Stored:
     """A stream in the cluster: its durable records, and its start."""
 
     def __init__(self) -> None:
-        self.records: list[Record] = []
+        self.records: list[WalRecord] = []
         self.start = 0
 
     @property
@@ -34,13 +34,13 @@ class OpenStream:
 
     def append(self, count: int, payload: bytes) -> Gate[int]:
         gate: Gate[int] = Gate(self._world.tasks)
-        record = Record(self.number, 0, self.next, count, payload)
+        record = WalRecord(self.number, 0, self.next, count, payload)
         self.next += count
         self._world.writes.append((self, record, gate))
         return gate
 
-    def fetch(self, begin: int, end: int) -> Gate[list[Record]]:
-        gate: Gate[list[Record]] = Gate(self._world.tasks)
+    def fetch(self, begin: int, end: int) -> Gate[list[WalRecord]]:
+        gate: Gate[list[WalRecord]] = Gate(self._world.tasks)
         assert self._stored.start <= begin <= end <= self.confirm
         gate.open([each for each in self._stored.records if each.base < end and each.base + each.count > begin])
         return gate
@@ -52,7 +52,7 @@ class OpenStream:
         gate.open(None)
         return gate
 
-    def confirmed(self, record: Record) -> None:
+    def confirmed(self, record: WalRecord) -> None:
         """An append is durable."""
         self._stored.records.append(record)
         self.confirm = record.base + record.count
@@ -68,7 +68,7 @@ class World:
     def __init__(self, disk: dict[int, Stored] | None = None) -> None:
         self.disk = {0: Stored()} if disk is None else disk
         self.tasks = Tasks()
-        self.writes: list[tuple[OpenStream, Record, Gate[int]]] = []
+        self.writes: list[tuple[OpenStream, WalRecord, Gate[int]]] = []
         self.opened: dict[int, OpenStream] = {}
         self.refuses: Callable[[int], bool] = lambda number: False
         self.opens: Gate[None] | None = None
@@ -99,7 +99,7 @@ class World:
         self.writes = [each for each in self.writes if each[0].number != 0]
         self._confirm(done)
 
-    def _confirm(self, done: list[tuple[OpenStream, Record, Gate[int]]]) -> None:
+    def _confirm(self, done: list[tuple[OpenStream, WalRecord, Gate[int]]]) -> None:
         for stream, record, gate in done:
             stream.confirmed(record)
             gate.open(record.base)

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from impl.broker.partition.assignments import Changes, Key, changes
+from impl.broker.partition.assignments import AssignmentChanges, Key, changes
 from impl.records import Partition
 
 KEY: Key = ("t", 0)
@@ -69,6 +69,6 @@ def test_many_partitions(seed: int) -> None:
         changes({key: before[key]} if key in before else {}, {key: after[key]} if key in after else {}, 1, follows=True)
         for key in keys
     ]
-    assert whole == Changes(
+    assert whole == AssignmentChanges(
         tuple(key for each in alone for key in each.closes), tuple(row for each in alone for row in each.opens)
     )

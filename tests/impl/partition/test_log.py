@@ -12,7 +12,7 @@ from impl.broker.partition.meta import MetaStream
 from impl.broker.partition.meta_values import LeaderEpochCheckpoint, LogMeta, PartitionMeta, ProducerSnapshots
 from impl.broker.partition.producers import ProducerRefusedError
 from impl.broker.partition.segments import LOG, TIME
-from impl.broker.wal_format import Record
+from impl.broker.wal_format import WalRecord
 from impl.errors import E
 from impl.rules import RefusedError
 from impl.tasks import FailedError, Gate
@@ -125,7 +125,7 @@ def _counting(world: World, fetched: list[int]) -> World:
         number, found = stream, await opened(stream)
         fetch = found.fetch
 
-        def noted(begin: int, end: int) -> Gate[list[Record]]:
+        def noted(begin: int, end: int) -> Gate[list[WalRecord]]:
             if end > begin:
                 fetched.append(number)
             return fetch(begin, end)

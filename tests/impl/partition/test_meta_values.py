@@ -17,14 +17,14 @@ from impl.broker.partition.meta_values import (
     PartitionMeta,
     ProducerSnapshots,
     SegmentMeta,
-    Slice,
+    SegmentSlice,
     TimeEntry,
 )
 from impl.broker.wal_format import DamagedError
 
 OFFSETS = st.integers(0, 9) | st.integers(0, 2**63 - 1)
 ENDS = st.just(ABSENT) | OFFSETS
-SLICES = st.builds(Slice, ENDS, ENDS)
+SLICES = st.builds(SegmentSlice, ENDS, ENDS)
 SEGMENTS = st.builds(
     SegmentMeta,
     *(OFFSETS, OFFSETS, OFFSETS, st.just(""), OFFSETS, SLICES, SLICES, SLICES, ENDS),
@@ -43,7 +43,9 @@ VALUES = st.one_of(
         st.lists(st.builds(EpochEntry, st.integers(0, 2**31 - 1), OFFSETS), max_size=4).map(tuple),
     ),
 )
-SEGMENT = SegmentMeta(5, 10, 20, "", 99, Slice(3, -1), Slice(0, 2), Slice(-1, -1), 12, TimeEntry(15, 6))
+SEGMENT = SegmentMeta(
+    5, 10, 20, "", 99, SegmentSlice(3, -1), SegmentSlice(0, 2), SegmentSlice(-1, -1), 12, TimeEntry(15, 6)
+)
 EXAMPLES: list[tuple[Any, bytes]] = [
     (PartitionMeta(4, 0, 9, clean=True), b'{"s":4,"c":0,"r":9,"cs":true}'),
     (

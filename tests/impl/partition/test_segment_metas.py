@@ -7,15 +7,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from impl.broker.partition.meta_values import SegmentMeta, Slice, TimeEntry
+from impl.broker.partition.meta_values import SegmentMeta, SegmentSlice, TimeEntry
 from impl.broker.partition.segment_metas import StreamEnds, load, store
 from impl.broker.partition.segments import NO_ENTRY, NO_SLICE, Segment, Segments
 from impl.broker.wal_format import DamagedError
 
 ENDS = StreamEnds(9, 4, 2)
-FIRST = SegmentMeta(10, 1, 2, "", 30, Slice(0, 3), Slice(0, 2), NO_SLICE, 5, TimeEntry(6, 12))
-CUT = SegmentMeta(13, 2, 3, "", 20, Slice(3, 5), NO_SLICE, NO_SLICE, 7, NO_ENTRY)
-LAST = SegmentMeta(15, 3, 4, "", 10, Slice(7, -1), Slice(2, -1), Slice(0, -1), 8, NO_ENTRY)
+FIRST = SegmentMeta(10, 1, 2, "", 30, SegmentSlice(0, 3), SegmentSlice(0, 2), NO_SLICE, 5, TimeEntry(6, 12))
+CUT = SegmentMeta(13, 2, 3, "", 20, SegmentSlice(3, 5), NO_SLICE, NO_SLICE, 7, NO_ENTRY)
+LAST = SegmentMeta(15, 3, 4, "", 10, SegmentSlice(7, -1), SegmentSlice(2, -1), SegmentSlice(0, -1), 8, NO_ENTRY)
 
 
 def opened(*metas: SegmentMeta, start: int = 11, recover: int = 16) -> Segments:
@@ -27,9 +27,9 @@ def test_a_list_is_stored_and_rebuilt() -> None:
     """The slices of the last segment have the ends of the streams."""
     found = opened(FIRST, CUT, LAST)
     assert found.segments == [
-        Segment(10, Slice(0, 3), Slice(0, 2), NO_SLICE, 30, 1, 2, 5, TimeEntry(6, 12)),
-        Segment(13, Slice(3, 5), NO_SLICE, NO_SLICE, 20, 2, 3, 7),
-        Segment(15, Slice(7, 9), Slice(2, 4), Slice(0, 2), 10, 3, 4, 8),
+        Segment(10, SegmentSlice(0, 3), SegmentSlice(0, 2), NO_SLICE, 30, 1, 2, 5, TimeEntry(6, 12)),
+        Segment(13, SegmentSlice(3, 5), NO_SLICE, NO_SLICE, 20, 2, 3, 7),
+        Segment(15, SegmentSlice(7, 9), SegmentSlice(2, 4), SegmentSlice(0, 2), 10, 3, 4, 8),
     ]
     assert (found.start, found.recovery, found.end) == (11, 16, 17)
     assert store(found) == (FIRST, CUT, LAST)
@@ -44,14 +44,14 @@ def test_the_recovery_point_lies_in_the_log() -> None:
 def test_a_partition_begins_with_an_empty_segment() -> None:
     """A new partition has one empty segment at its start offset, wherever the data stream is."""
     found = load((), 7, 0, ENDS)
-    assert found.segments == [Segment(7, Slice(9, 9))]
+    assert found.segments == [Segment(7, SegmentSlice(9, 9))]
     assert (found.start, found.end, found.recovery) == (7, 7, 7)
 
 
 def test_records_behind_a_closed_list_are_not_in_the_log() -> None:
     """If the last segment is stored with an end and the stream goes on, the rest was truncated."""
     found = opened(FIRST, CUT)
-    assert found.segments[-1] == Segment(15, Slice(9, 9))
+    assert found.segments[-1] == Segment(15, SegmentSlice(9, 9))
     assert found.end == 15
     whole = load((FIRST, CUT), 11, 15, StreamEnds(5, 2))
     assert whole.end == 15
@@ -61,19 +61,19 @@ def test_records_behind_a_closed_list_are_not_in_the_log() -> None:
 WRONG: list[tuple[int, dict[str, Any]]] = [
     (1, {"base": 12}),  # overlaps the segment before
     (2, {"base": 16}),  # leaves a gap
-    (0, {"log": Slice(0, -1)}),  # an open slice that is not the last
-    (0, {"time": Slice(0, -1)}),
-    (1, {"log": Slice(2, 4)}),  # the same records as the segment before
-    (1, {"time": Slice(1, 2)}),
-    (2, {"time": Slice(1, -1)}),
+    (0, {"log": SegmentSlice(0, -1)}),  # an open slice that is not the last
+    (0, {"time": SegmentSlice(0, -1)}),
+    (1, {"log": SegmentSlice(2, 4)}),  # the same records as the segment before
+    (1, {"time": SegmentSlice(1, 2)}),
+    (2, {"time": SegmentSlice(1, -1)}),
     (1, {"log": NO_SLICE}),
-    (1, {"log": Slice(5, 3)}),
-    (0, {"txn": Slice(-1, 0)}),
+    (1, {"log": SegmentSlice(5, 3)}),
+    (0, {"txn": SegmentSlice(-1, 0)}),
     (0, {"suffix": ".a"}),
-    (2, {"log": Slice(7, 10)}),  # beyond the end of the stream
-    (2, {"log": Slice(10, -1)}),
-    (2, {"time": Slice(2, 5)}),
-    (2, {"txn": Slice(0, 3)}),
+    (2, {"log": SegmentSlice(7, 10)}),  # beyond the end of the stream
+    (2, {"log": SegmentSlice(10, -1)}),
+    (2, {"time": SegmentSlice(2, 5)}),
+    (2, {"txn": SegmentSlice(0, 3)}),
 ]
 
 
@@ -89,7 +89,7 @@ def test_a_list_that_makes_no_log_is_refused(number: int, fields: dict[str, Any]
 @pytest.mark.parametrize("name", ["time", "txn"])
 def test_only_the_last_segment_has_open_slices(name: str) -> None:
     """Only the last segment may have open slices, even if it has none."""
-    first = msgspec.structs.replace(FIRST, **{name: Slice(0, -1)})
+    first = msgspec.structs.replace(FIRST, **{name: SegmentSlice(0, -1)})
     last = msgspec.structs.replace(LAST, **{name: NO_SLICE})
     with pytest.raises(DamagedError, match="offsets 0 to -1"):
         opened(first, CUT, last)

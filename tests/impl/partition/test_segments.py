@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from impl.broker.partition import segments as module
-from impl.broker.partition.meta_values import LogMeta, SegmentMeta, Slice, TimeEntry
+from impl.broker.partition.meta_values import LogMeta, SegmentMeta, SegmentSlice, TimeEntry
 from impl.broker.partition.segment_metas import StreamEnds, load, store
 from impl.broker.partition.segments import LOG, NO_ENTRY, NO_SLICE, TIME, TXN, Segment, Segments, Span
 from impl.broker.wal_format import DamagedError
@@ -158,7 +158,7 @@ def test_index_entries_belong_to_the_active_segment(steps: list[str], start: int
     for each in segments.segments:
         for name, known in ((TIME, each.time), (TXN, each.txn)):
             places = [position for step, position, base in written if (step, base) == (name, each.base)]
-            assert known == (Slice(places[0], places[-1] + 1) if places else NO_SLICE)
+            assert known == (SegmentSlice(places[0], places[-1] + 1) if places else NO_SLICE)
         assert each.last_time_entry == (TimeEntry(each.time.end - 1, each.base) if each.time != NO_SLICE else NO_ENTRY)
     first = segments.segments[0].base
     kept = {step: position for step, position, base in reversed(written) if base >= first}
@@ -189,9 +189,9 @@ def test_a_truncated_log_goes_on_behind_the_corrupt_records() -> None:
     segments.append(6, 2, 4, 200, 9)
 
     assert segments.segments == [
-        Segment(0, Slice(0, 2), size=6, created=-1, modified=7, first_timestamp=100),
-        Segment(2, Slice(2, 3), size=2, created=7, modified=7, first_timestamp=102),
-        Segment(3, Slice(6, 8), size=4, created=8, modified=9, first_timestamp=200),
+        Segment(0, SegmentSlice(0, 2), size=6, created=-1, modified=7, first_timestamp=100),
+        Segment(2, SegmentSlice(2, 3), size=2, created=7, modified=7, first_timestamp=102),
+        Segment(3, SegmentSlice(6, 8), size=4, created=8, modified=9, first_timestamp=200),
     ]
     assert segments.spans(1, 9) == [Span(1, 1, 2), Span(2, 2, 3), Span(3, 6, 8)]
 
@@ -204,7 +204,7 @@ def test_a_truncation_forgets_the_last_time_entry_of_a_record_that_is_gone() -> 
         segments.index_time(0, TimeEntry(50, 2))
         segments.truncate(cut, 4, 0)
         assert segments.segments[0].last_time_entry == left
-        assert segments.segments[0].time == Slice(0, 1)
+        assert segments.segments[0].time == SegmentSlice(0, 1)
 
 
 @pytest.mark.parametrize(
