@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from impl.controller.failover import Context, contexts
+from impl.controller.failover import Failover, contexts
 from impl.metadata.image import Image
 from impl.rules import rule
 from impl.tasks import FailedError, Tasks, TimedOutError
@@ -18,7 +18,7 @@ async def fail_over(
     node: int,
     image: Callable[[], Image],
     newer: Callable[[int | None], Awaitable[None]],
-    recover: Callable[[Context], Awaitable[None]],
+    recover: Callable[[Failover], Awaitable[None]],
 ) -> None:
     """Recover the WALs that the metadata assigns to ``node``, one at a time, for ever.
 
@@ -50,7 +50,7 @@ async def fail_over(
 async def _wait(
     tasks: Tasks,
     ms: int,
-    context: Context,
+    context: Failover,
     image: Callable[[], Image],
     newer: Callable[[int | None], Awaitable[None]],
 ) -> None:

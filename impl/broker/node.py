@@ -25,7 +25,7 @@ from impl.broker.storage import Storage
 from impl.broker.uploader import Uploader
 from impl.broker.wal import Wal
 from impl.broker.wal_format import WalRecord
-from impl.controller.failover import Context
+from impl.controller.failover import Failover
 from impl.errors import E
 from impl.items import CreateItem, OpenItem
 from impl.metadata.image import Image
@@ -152,7 +152,7 @@ class Broker:
             as_built=self.settings.as_built,
         )
 
-    async def _stand_for(self, context: Context) -> None:
+    async def _stand_for(self, context: Failover) -> None:
         """FO-05. Recover the WAL of a failed process, with its identity."""
         identity = m.Identity(context.node, context.epoch, failover=True)
         wal = Wal(

@@ -20,7 +20,7 @@ SHRINK = Budget(seconds=60)
 """The limit of time for shrinking a run."""
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
+class SimulationFinding(msgspec.Struct, frozen=True, kw_only=True):
     """A violation and the run that shows it.
 
     - ``seed``: the seed of the run as it was found. ``before``: the numbers of its operations and its faults.
@@ -51,7 +51,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 def investigate(
     question: Question, checked: CheckResult, violation: Violation, folder: Path | None, *, shrunk: bool, meter: Meter
-) -> Finding:
+) -> SimulationFinding:
     """Make a finding of a violation. ``shrunk``: whether to shrink the run. ``meter``: the meter of the command.
 
     ``folder``: where the case is kept; None keeps nothing. Raises RuntimeError if the run cannot be repeated.
@@ -67,7 +67,7 @@ def investigate(
     if not of_oracle:
         raise RuntimeError(f"seed {run.seed}: the run that is made again from its tape does not violate anything")
     case = case_of(small, of_oracle[0])
-    return Finding(
+    return SimulationFinding(
         seed=run.seed,
         violation=of_oracle[0],
         case=case,
@@ -106,7 +106,7 @@ def _keep(folder: Path, case: Case) -> Path:
     return path
 
 
-def told(finding: Finding) -> list[str]:
+def told(finding: SimulationFinding) -> list[str]:
     """The lines of text that show a finding."""
     operations, faults = finding.size
     lines = [f"  {finding.violation.oracle}: {finding.violation.message}", ""]

@@ -8,7 +8,7 @@ from typing import Any
 
 from holdfast.ir.errors import Place
 from holdfast.records.record import Case, Moment, Record, Status, fingerprint
-from impl.cli.finding import Finding, told
+from impl.cli.finding import SimulationFinding, told
 from impl.oracles import judge
 from impl.sim.awaits import awaits_of_brokers
 from impl.sim.check import Question
@@ -17,7 +17,13 @@ from impl.sim.outcome import Totals
 
 
 def to_json(
-    question: Question, seeds: str, verdict: str, code: int, totals: Totals, findings: Sequence[Finding], ended: str
+    question: Question,
+    seeds: str,
+    verdict: str,
+    code: int,
+    totals: Totals,
+    findings: Sequence[SimulationFinding],
+    ended: str,
 ) -> dict[str, Any]:
     """The answer as JSON. ``ended``: why not all seeds were run; "" if all were run."""
     return {
@@ -50,7 +56,7 @@ def to_json(
     }
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def _finding(finding: SimulationFinding) -> dict[str, Any]:
     operations, faults = finding.size
     return {
         "seed": finding.seed,
@@ -67,7 +73,13 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 
 def record_of(
-    question: Question, seeds: str, verdict: str, code: int, totals: Totals, findings: Sequence[Finding], ended: str
+    question: Question,
+    seeds: str,
+    verdict: str,
+    code: int,
+    totals: Totals,
+    findings: Sequence[SimulationFinding],
+    ended: str,
 ) -> Record:
     """The record of an answer, with a case for each oracle. The arguments are those of ``to_json``."""
     changes = (*(f"-{label}" for label in question.without), *(f"+{name}" for name in question.switches))
@@ -100,7 +112,7 @@ def _open(oracle: str, runs: int, is_violated: bool, ended: str) -> Case:
     return Case(name=oracle, kind="oracle", sentence=oracle, at=Place(judge.__file__, 1), status=status, message=said)
 
 
-def _violated(question: Question, finding: Finding) -> Case:
+def _violated(question: Question, finding: SimulationFinding) -> Case:
     oracle = finding.violation.oracle
     at = Place(judge.__file__ if finding.path is None else str(finding.path), 1)
     seed = ["--seed", str(finding.seed), "--version", question.version]

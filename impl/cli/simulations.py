@@ -15,7 +15,7 @@ from holdfast.check.budget import Budget, Meter, interruptible
 from holdfast.cli.output import Ticker, note, say
 from holdfast.cli.reporting import Reports
 from holdfast.ir.errors import HoldfastError
-from impl.cli.finding import Finding, investigate, told
+from impl.cli.finding import SimulationFinding, investigate, told
 from impl.cli.simulate_report import record_of, to_json
 from impl.sim.check import CheckResult, Question, check
 from impl.sim.outcome import RunSummary, Totals, outcome
@@ -51,7 +51,7 @@ class Simulations:
         self, question: Question, seeds: range, folder: Path, limits: Budget, *, shrunk: bool, keep_going: bool
     ) -> None:
         self.totals = Totals()
-        self.findings: list[Finding] = []
+        self.findings: list[SimulationFinding] = []
         self._question, self._seeds, self._folder = question, seeds, folder
         self._shrunk, self._keep_going = shrunk, keep_going
         self._meter = Meter(limits, memory=_family_bytes)

@@ -15,7 +15,7 @@ FINAL_ERRORS = frozenset({E.OFFSET_OUT_OF_RANGE_BOUNDS, E.INVALID_REQUEST})
 """The refusals that a repetition would get again."""
 
 
-class Page(msgspec.Struct, frozen=True):
+class PollResult(msgspec.Struct, frozen=True):
     """The result of a poll. ``runs``: the sends that it read. ``end``: the end of its range.
 
     ``confirmed``: the high watermark.
@@ -45,7 +45,7 @@ class Consumer:
         begin: int | None = None,
         most: int = 1_000,
         phase: str | None = None,
-    ) -> Page | None:
+    ) -> PollResult | None:
         """Read about ``most`` records, from ``begin`` or from the position on. ``key``: the partition in the history.
 
         Returns None if the poll failed. A read has no effect, so every attempt may be repeated, and no outcome is
@@ -75,4 +75,4 @@ class Consumer:
         end = min(confirmed, max(place + most, last))
         recorder.end(index, "ok", value=found, offset=end, broker=str(outcome.node))
         self.positions[topic, partition] = max(place, end)
-        return Page(tuple(found), end, confirmed)
+        return PollResult(tuple(found), end, confirmed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from impl.controller.registration import NO_LEADER, Kind, acceptable, build, exists, find, target
+from impl.controller.registration import NO_LEADER, ElectionKind, acceptable, build, exists, find, target
 from impl.controller.view import OperationResult, View
 from impl.errors import E
 from impl.records import PartitionChange
@@ -18,11 +18,11 @@ def elect(view: View, topic: str, partition: int, kind: str = "preferred") -> Op
     row = find(view.image, topic, partition)
     if kind == "unclean":
         require(row.leader == NO_LEADER, "EL-08.leaderless", E.ELECTION_NOT_NEEDED)
-        change = build(row, target(row), acceptable(view), Kind.UNCLEAN)
+        change = build(row, target(row), acceptable(view), ElectionKind.UNCLEAN)
         require(change is not None, "EL-08.eligible", E.ELIGIBLE_LEADERS_NOT_AVAILABLE)
     else:
         require(row.replicas[:1] != (row.leader,), "EL-08.leader", E.ELECTION_NOT_NEEDED)
-        change = build(row, target(row), acceptable(view), Kind.PREFERRED)
+        change = build(row, target(row), acceptable(view), ElectionKind.PREFERRED)
         require(change is not None, "EL-08.active", E.PREFERRED_LEADER_NOT_AVAILABLE)
     return OperationResult(() if change is None else (change,))
 
@@ -33,7 +33,7 @@ def balance(view: View) -> OperationResult:
     if view.profile.handshake == "G0":
         for _, row in sorted(view.image.partitions.items()):
             if row.leader != row.replicas[0]:
-                change = build(row, target(row), acceptable(view), Kind.PREFERRED)
+                change = build(row, target(row), acceptable(view), ElectionKind.PREFERRED)
                 # A change that elects nobody is left out.
                 changes += [change] if change is not None and change.leader not in (None, NO_LEADER) else []
     return OperationResult(tuple(changes))

@@ -19,7 +19,7 @@ MIN_AGE_MS = 60_000
 _NEVER: Mapping[int, int] = MappingProxyType({})
 
 
-class Context(msgspec.Struct, frozen=True, rename={"node": "n", "target": "t", "epoch": "e", "wal_config": "c"}):
+class Failover(msgspec.Struct, frozen=True, rename={"node": "n", "target": "t", "epoch": "e", "wal_config": "c"}):
     """A failover: ``target`` replaces the process ``epoch`` of ``node``, whose WAL it finds by ``wal_config``."""
 
     node: int
@@ -28,10 +28,10 @@ class Context(msgspec.Struct, frozen=True, rename={"node": "n", "target": "t", "
     wal_config: str = ""
 
 
-def contexts(image: Image) -> list[Context]:
+def contexts(image: Image) -> list[Failover]:
     """The failovers in the metadata."""
     data = image.kv.get(KEY)
-    return [] if data is None else msgspec.json.decode(data, type=list[Context])
+    return [] if data is None else msgspec.json.decode(data, type=list[Failover])
 
 
 def scan(view: View, after: int = -1, *, left: Mapping[int, int] = _NEVER) -> OperationResult:
@@ -51,7 +51,7 @@ def scan(view: View, after: int = -1, *, left: Mapping[int, int] = _NEVER) -> Op
         return _store(before, kept)
     stored = stored_registration(view.image, failed)
     wal_config = "" if stored is None else stored.wal_config
-    begun = Context(failed, target, view.image.nodes[failed].epoch, wal_config)
+    begun = Failover(failed, target, view.image.nodes[failed].epoch, wal_config)
     return _store(before, [*kept, begun], {"target": target})
 
 
@@ -72,7 +72,7 @@ def _is_candidate(view: View, node: int, left: Mapping[int, int]) -> bool:
     return not rule("FO-01.age", view.now - epoch <= MIN_AGE_MS)
 
 
-def _is_over(view: View, context: Context, left: Mapping[int, int]) -> bool:
+def _is_over(view: View, context: Failover, left: Mapping[int, int]) -> bool:
     """FO-03. Whether a failover is over: its process is no candidate any more, or its target is not active.
 
     In the second case the next round may begin a failover with another target.
@@ -93,7 +93,7 @@ def _next_target(image: Image, after: int) -> int | None:
     return next(behind, active[0] if active else None)
 
 
-def _store(before: list[Context], now: list[Context], values: dict[str, int] | None = None) -> OperationResult:
+def _store(before: list[Failover], now: list[Failover], values: dict[str, int] | None = None) -> OperationResult:
     """The outcome that stores the failovers; without a record if they have not changed."""
     records = () if before == now else (KV((KeyValue(KEY, msgspec.json.encode(now)),)),)
     return OperationResult(records, values=dict(values or {}))

@@ -24,7 +24,7 @@ Acceptable = Callable[[int], bool]
 """Whether a broker may become leader."""
 
 
-class Kind(Enum):
+class ElectionKind(Enum):
     """The order in which an election tries brokers, and whether it may leave the ISR."""
 
     ONLINE = "online"
@@ -32,7 +32,7 @@ class Kind(Enum):
     UNCLEAN = "unclean"
 
 
-class Target(msgspec.Struct, frozen=True):
+class TargetRegistration(msgspec.Struct, frozen=True):
     """The input of the builder: the registration that a path asks for, before a completion and an election change it.
 
     ``original``: the replicas before the first start (CA-27). ``marker``: the leader epoch that began with the move of
@@ -48,9 +48,9 @@ class Target(msgspec.Struct, frozen=True):
     marker: int | None
 
 
-def target(row: Partition, **changed: Any) -> Target:
+def target(row: Partition, **changed: Any) -> TargetRegistration:
     """The present registration, with the given fields changed."""
-    return Target(
+    return TargetRegistration(
         **{
             "isr": row.isr,
             "replicas": row.replicas,
@@ -107,9 +107,9 @@ def in_progress(image: Image, row: Partition) -> bool:
     return bool(row.adding_replicas or row.removing_replicas)
 
 
-def automatic(profile: Profile) -> Kind:
+def automatic(profile: Profile) -> ElectionKind:
     """The kind of an election that nobody asked for."""
-    return Kind.UNCLEAN if profile.unclean_election else Kind.ONLINE
+    return ElectionKind.UNCLEAN if profile.unclean_election else ElectionKind.ONLINE
 
 
 def acceptable(view: View) -> Acceptable:
@@ -125,7 +125,9 @@ def nobody(broker: int) -> bool:  # noqa: ARG001 - the shape of an Acceptable
 # The builder ----------------------------------------------------------------------------------------------------
 
 
-def build(row: Partition, wish: Target, may_lead: Acceptable, kind: Kind = Kind.ONLINE) -> PartitionChange | None:
+def build(
+    row: Partition, wish: TargetRegistration, may_lead: Acceptable, kind: ElectionKind = ElectionKind.ONLINE
+) -> PartitionChange | None:
     """The record that changes a registration to the target; None if nothing changes. Steps 1 to 6 of reassignment.md 1.
 
     ``may_lead``: the brokers that the election may choose. Step 5 concerns metadata levels below 3.6, which AutoMQ's
@@ -148,7 +150,7 @@ def build(row: Partition, wish: Target, may_lead: Acceptable, kind: Kind = Kind.
     return PartitionChange(row.topic, row.partition, **fields)
 
 
-def _finish(wish: Target) -> Target:
+def _finish(wish: TargetRegistration) -> TargetRegistration:
     """Step 1. The reassignment completes if every replica that stays is in sync (RA-44)."""
     if not (wish.adding or wish.removing):
         return wish
@@ -161,23 +163,25 @@ def _finish(wish: Target) -> Target:
     return msgspec.structs.replace(wish, isr=isr, replicas=replicas, adding=(), removing=())
 
 
-def _elect(row: Partition, wish: Target, may_lead: Acceptable, kind: Kind) -> tuple[int, Target]:
+def _elect(
+    row: Partition, wish: TargetRegistration, may_lead: Acceptable, kind: ElectionKind
+) -> tuple[int, TargetRegistration]:
     """Step 2. The elected leader, and the target, in which an unclean election makes the leader the whole ISR."""
     # A leader that may stay comes first, so that it stays. NO_LEADER is in no ISR.
     candidates = (row.leader, *wish.replicas)
-    if kind is Kind.PREFERRED:
+    if kind is ElectionKind.PREFERRED:
         candidates = (*wish.replicas[:1], *candidates)
     for broker in candidates:
         if broker in wish.isr and may_lead(broker):
             return broker, wish
-    if kind is Kind.UNCLEAN:
+    if kind is ElectionKind.UNCLEAN:
         for broker in wish.replicas:
             if may_lead(broker):
                 return broker, msgspec.structs.replace(wish, isr=(broker,), recovery=RECOVERING)
     return NO_LEADER, wish
 
 
-def _write_changed(fields: dict[str, Any], row: Partition, wish: Target) -> None:
+def _write_changed(fields: dict[str, Any], row: Partition, wish: TargetRegistration) -> None:
     """Step 6. Write the other fields that have changed."""
     if wish.replicas != row.replicas:
         fields["replicas"] = wish.replicas
@@ -189,7 +193,7 @@ def _write_changed(fields: dict[str, Any], row: Partition, wish: Target) -> None
         fields["leader_recovery_state"] = wish.recovery
 
 
-def _write_origin(fields: dict[str, Any], row: Partition, wish: Target, leader: int) -> None:
+def _write_origin(fields: dict[str, Any], row: Partition, wish: TargetRegistration, leader: int) -> None:
     """Write the origin. A record that completes a reassignment (CA-27), or sets the leader (CA-41), clears it."""
     original, marker = wish.original, wish.marker
     if marker is not None and rule("CA-41", leader != NO_LEADER):

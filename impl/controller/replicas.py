@@ -8,7 +8,7 @@ from impl.controller.registration import (
     NO_LEADER,
     RECOVERED,
     RECOVERING,
-    Target,
+    TargetRegistration,
     acceptable,
     automatic,
     build,
@@ -49,7 +49,7 @@ def start(view: View, row: Partition, replicas: tuple[int, ...]) -> PartitionCha
     return build(row, wish, acceptable(view), automatic(view.profile))
 
 
-def _as_shipped(row: Partition, replicas: tuple[int, ...]) -> Target:
+def _as_shipped(row: Partition, replicas: tuple[int, ...]) -> TargetRegistration:
     """RA-41. The target by KRaft. An empty list is not written, so the list of an older start survives (RA-49)."""
     removing = tuple(sorted(set(row.replicas) - set(replicas)))
     adding = tuple(sorted(set(replicas) - set(row.replicas)))
@@ -61,7 +61,7 @@ def _as_shipped(row: Partition, replicas: tuple[int, ...]) -> Target:
     )
 
 
-def _with_origin(view: View, row: Partition, replicas: tuple[int, ...]) -> Target:
+def _with_origin(view: View, row: Partition, replicas: tuple[int, ...]) -> TargetRegistration:
     """CA-27. The target with the original replicas: those before the first of several overlapping starts.
 
     If the running reassignment has no original replicas (CA-04), none are stored. Then the replicas that are not being

@@ -17,7 +17,7 @@ class AssumptionError(Exception):
     """The oracles cannot judge the history; the message says why."""
 
 
-class Batch(msgspec.Struct, frozen=True, order=True, gc=False):
+class ValueBatch(msgspec.Struct, frozen=True, order=True, gc=False):
     """Records of a stream with the offsets [base, end), and the value that was sent."""
 
     base: int
@@ -37,7 +37,7 @@ class Send(msgspec.Struct, frozen=True, gc=False):
     begun: int
     ended: int | None
     failed: bool
-    batch: Batch | None
+    batch: ValueBatch | None
     broker: str | None
 
 
@@ -50,12 +50,12 @@ class Poll(msgspec.Struct, frozen=True, gc=False):
     process: str
     begin: int
     end: int
-    read: tuple[Batch, ...]
+    read: tuple[ValueBatch, ...]
     ended: int
     is_final: bool
 
 
-class Stream:
+class StreamCalls:
     """All operations on one stream. Offsets below ``trimmed`` may be missing; all offsets may be, if it is ``gone``."""
 
     def __init__(self, key: int) -> None:
@@ -68,22 +68,22 @@ class Stream:
         """The number of moves without an end."""
 
     @property
-    def acked(self) -> list[Batch]:
+    def acked(self) -> list[ValueBatch]:
         """The batches of acknowledged sends."""
         return [send.batch for send in self.sends if send.batch is not None]
 
 
-class Calls:
+class CallsByStream:
     """The streams of a history by key. ``missing``: copied from the history. Raises AssumptionError."""
 
     def __init__(self, history: History) -> None:
         self.missing = history.missing
-        self.streams: dict[int, Stream] = {}
+        self.streams: dict[int, StreamCalls] = {}
         ends = _ends(history.ops)
         values: set[tuple[int, int]] = set()
         for op in history.ops:
             if op.kind == "invoke":
-                stream = self.streams.setdefault(op.key, Stream(op.key))
+                stream = self.streams.setdefault(op.key, StreamCalls(op.key))
                 if op.f == "send":
                     if (op.key, op.value) in values:
                         raise AssumptionError(f"the value {op.value} is sent twice to stream {op.key}")
@@ -126,7 +126,7 @@ def _ends(ops: Iterable[Op]) -> dict[int, Op]:
     return ends
 
 
-def _add(stream: Stream, op: Op, end: Op | None) -> None:
+def _add(stream: StreamCalls, op: Op, end: Op | None) -> None:
     succeeded, failed = end is not None and end.kind == "ok", end is not None and end.kind == "fail"
     match op.f:
         case "send":
@@ -134,7 +134,7 @@ def _add(stream: Stream, op: Op, end: Op | None) -> None:
             if end is not None and succeeded:
                 if end.offset is None or op.count < 1:
                     raise AssumptionError(f"send {op.index} succeeds without an offset, or has no records")
-                batch = Batch(end.offset, end.offset + op.count, op.value)
+                batch = ValueBatch(end.offset, end.offset + op.count, op.value)
             ended = end.at if end is not None and end.kind != "info" else None
             broker = None if end is None else end.broker
             stream.sends.append(Send(op.process, op.value, op.count, op.at, ended, failed, batch, broker))
@@ -142,7 +142,7 @@ def _add(stream: Stream, op: Op, end: Op | None) -> None:
             if end is not None and succeeded:
                 if op.offset is None or end.offset is None:
                     raise AssumptionError(f"poll {op.index} has no offset where it begins, or no confirm offset")
-                read = tuple(Batch(base, base + count, value) for base, count, value in end.value)
+                read = tuple(ValueBatch(base, base + count, value) for base, count, value in end.value)
                 is_final = op.phase == FINAL
                 stream.polls.append(Poll(op.process, op.offset, end.offset, read, end.at, is_final))
         case "trim":

@@ -8,7 +8,7 @@ from itertools import islice
 import msgspec
 
 from impl.client.history import History
-from impl.oracles.calls import AssumptionError, Calls, Stream
+from impl.oracles.calls import AssumptionError, CallsByStream, StreamCalls
 from impl.oracles.log import exactly_once, log
 from impl.oracles.lost import lost
 from impl.oracles.owner import owner
@@ -16,7 +16,7 @@ from impl.oracles.reads import aborted, bound, order
 from impl.oracles.storage import BucketContents, storage
 from impl.oracles.verdict import Violation
 
-Oracle = Callable[[Stream], Iterator[Violation]]
+Oracle = Callable[[StreamCalls], Iterator[Violation]]
 ORACLES: dict[str, Oracle] = {
     "log": log,
     "exactly once": exactly_once,
@@ -43,7 +43,7 @@ class Verdict(msgspec.Struct, frozen=True):
 def judge(history: History, stored: BucketContents | None = None) -> Verdict:
     """Run all oracles on a history. ``stored``: the bucket after a run that has healed; None leaves ``storage`` out."""
     try:
-        calls = Calls(history)
+        calls = CallsByStream(history)
     except AssumptionError as error:
         return Verdict((), {}, str(error))
     found: list[Violation] = []
@@ -64,7 +64,7 @@ def judge(history: History, stored: BucketContents | None = None) -> Verdict:
     return Verdict(tuple(found), looked)
 
 
-def _heal(calls: Calls) -> Iterator[Violation]:
+def _heal(calls: CallsByStream) -> Iterator[Violation]:
     """The cluster works again once the faults stop: the run came to its end, and every move was answered."""
     if calls.missing:
         yield Violation("heal", -1, f"at the end, without further faults, {calls.missing}")

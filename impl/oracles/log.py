@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from impl.oracles.calls import Batch, Stream
+from impl.oracles.calls import StreamCalls, ValueBatch
 from impl.oracles.verdict import Violation
 
 
-def log(stream: Stream) -> Iterator[Violation]:
+def log(stream: StreamCalls) -> Iterator[Violation]:
     """Find offsets with two values: compare all batches that were acknowledged or read."""
-    seen: dict[int, Batch] = {}
+    seen: dict[int, ValueBatch] = {}
     for batch in (*stream.acked, *(batch for poll in stream.polls for batch in poll.read)):
         known = seen.setdefault(batch.base, batch)
         if known is not batch and known != batch:
@@ -20,7 +20,7 @@ def log(stream: Stream) -> Iterator[Violation]:
                 f"at offset {batch.base} of stream {stream.key} stand value {known.value} up to {known.end} and value "
                 f"{batch.value} up to {batch.end}",
             )
-    before: Batch | None = None
+    before: ValueBatch | None = None
     # In the order of base offsets: if any two batches overlap, two neighbours do.
     for batch in sorted(seen.values()):
         if before is not None and batch.base < before.end:
@@ -33,7 +33,7 @@ def log(stream: Stream) -> Iterator[Violation]:
         before = batch
 
 
-def exactly_once(stream: Stream) -> Iterator[Violation]:
+def exactly_once(stream: StreamCalls) -> Iterator[Violation]:
     """Find values at two offsets: a send may take effect at most once."""
     places: dict[int, int] = {}
     for batch in (*stream.acked, *(batch for poll in stream.polls for batch in poll.read)):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 
-from impl.oracles.calls import Batch, Stream
+from impl.oracles.calls import StreamCalls, ValueBatch
 from impl.oracles.verdict import Violation
 
 
-def lost(stream: Stream) -> Iterator[Violation]:
+def lost(stream: StreamCalls) -> Iterator[Violation]:
     """Find acknowledged batches that a poll of their range did not read, except trimmed and destroyed ones."""
     if stream.gone:
         return
@@ -42,5 +42,5 @@ def lost(stream: Stream) -> Iterator[Violation]:
         )
 
 
-def _end(batch: Batch) -> int:
+def _end(batch: ValueBatch) -> int:
     return batch.end

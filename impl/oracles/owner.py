@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from impl.oracles.calls import Send, Stream
+from impl.oracles.calls import Send, StreamCalls
 from impl.oracles.verdict import Violation
 
 
-def owner(stream: Stream) -> Iterator[Violation]:
+def owner(stream: StreamCalls) -> Iterator[Violation]:
     """Find sends that began after a send at a higher offset was acknowledged, as when two brokers take turns.
 
     This also checks the sends of one broker: their offsets follow the order in which the clients saw them.

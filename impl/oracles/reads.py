@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from impl.oracles.calls import Stream
+from impl.oracles.calls import StreamCalls
 from impl.oracles.verdict import Violation
 
 
-def aborted(stream: Stream) -> Iterator[Violation]:
+def aborted(stream: StreamCalls) -> Iterator[Violation]:
     """Find read values that were never sent, or sent later, or with another number of records, or whose send failed."""
     sends = {send.value: send for send in stream.sends}
     for poll in stream.polls:
@@ -28,7 +28,7 @@ def aborted(stream: Stream) -> Iterator[Violation]:
             yield Violation("aborted", stream.key, f"{poll.process} reads value {batch.value} {place}, but {problem}")
 
 
-def order(stream: Stream) -> Iterator[Violation]:
+def order(stream: StreamCalls) -> Iterator[Violation]:
     """Find polls with a gap in their range, and processes whose acknowledged sends do not have ascending offsets."""
     for poll in stream.polls:
         place = poll.begin
@@ -58,7 +58,7 @@ def order(stream: Stream) -> Iterator[Violation]:
             last[send.process] = send.batch.base, send.value
 
 
-def bound(stream: Stream) -> Iterator[Violation]:
+def bound(stream: StreamCalls) -> Iterator[Violation]:
     """Find polls that read beyond the confirm offset, or whose confirm offset exceeds the records sent by then."""
     # A send of unknown outcome counts, because its records may be in the log.
     sent = sorted((send.begun, send.count) for send in stream.sends if not send.failed)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from impl.oracles.calls import Calls
+from impl.oracles.calls import CallsByStream
 from impl.oracles.verdict import Violation
 
 
@@ -22,7 +22,7 @@ class BucketContents(msgspec.Struct, frozen=True):
     missing: tuple[int, ...] = ()
 
 
-def storage(calls: Calls, stored: BucketContents) -> Iterator[Violation]:
+def storage(calls: CallsByStream, stored: BucketContents) -> Iterator[Violation]:
     """Find acknowledged batches and committed objects that the bucket lacks, and objects that belong to nobody."""
     for stream in calls.streams.values():
         there = stored.batches.get(stream.key, frozenset())

@@ -19,7 +19,7 @@ from impl.client.consumer import Consumer
 from impl.client.contents import SendRecords, runs
 from impl.client.history import FINAL, Op
 from impl.client.producer import Producer
-from impl.controller.failover import KEY, Context
+from impl.controller.failover import KEY, Failover
 from impl.controller.node import Controller
 from impl.oracles.judge import Verdict, judge
 from impl.oracles.storage import BucketContents
@@ -230,7 +230,7 @@ class PartitionStory:
             if isinstance(record, KV)
             for pair in record.key_values
             if pair.key == KEY
-            for context in msgspec.json.decode(pair.value, type=list[Context])
+            for context in msgspec.json.decode(pair.value, type=list[Failover])
         }
 
     def verdict(self, objects: Mapping[str, bytes]) -> Verdict:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from impl.controller.failover import Context, contexts, scan
+from impl.controller.failover import Failover, contexts, scan
 from impl.controller.nodes import register_node
 from impl.controller.streams import close_stream, create_stream, get_opening_streams, open_stream
 from impl.errors import E
@@ -104,4 +104,4 @@ def test_failover_moves_on() -> None:
     tables.inject(BrokerRegistration(5, "fenced"))
     tables.run(scan, after=5)
     tables.run(scan, after=5)
-    assert contexts(tables.image) == [Context(0, 6, 1000, "wal0")]
+    assert contexts(tables.image) == [Failover(0, 6, 1000, "wal0")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from impl.controller.registration import Kind, build, target
+from impl.controller.registration import ElectionKind, build, target
 from impl.metadata.image import Image
 from impl.records import Partition, PartitionChange
 
@@ -47,9 +47,11 @@ def test_the_first_replica_in_sync_follows_a_leader_that_may_not_lead() -> None:
 def test_a_preferred_election_tries_the_first_replica_first() -> None:
     """Step 2, PREFERRED: the first replica, then the current leader, then the others."""
     row = _row(leader=1)
-    assert build(row, target(row), _anybody, Kind.PREFERRED) == PartitionChange("k", 0, leader=0)
-    assert build(row, target(row), lambda broker: broker != 0, Kind.PREFERRED) is None
-    assert build(row, target(row), lambda broker: broker == 2, Kind.PREFERRED) == PartitionChange("k", 0, leader=2)
+    assert build(row, target(row), _anybody, ElectionKind.PREFERRED) == PartitionChange("k", 0, leader=0)
+    assert build(row, target(row), lambda broker: broker != 0, ElectionKind.PREFERRED) is None
+    assert build(row, target(row), lambda broker: broker == 2, ElectionKind.PREFERRED) == PartitionChange(
+        "k", 0, leader=2
+    )
 
 
 def test_a_clean_election_stays_in_the_isr() -> None:
@@ -61,14 +63,14 @@ def test_a_clean_election_stays_in_the_isr() -> None:
 def test_an_unclean_election_takes_the_first_acceptable_replica() -> None:
     """Step 2, UNCLEAN: the ISR becomes the leader alone, and the recovery state RECOVERING."""
     row = _row(isr=(0,))
-    change = build(row, target(row), lambda broker: broker != 0, Kind.UNCLEAN)
+    change = build(row, target(row), lambda broker: broker != 0, ElectionKind.UNCLEAN)
     assert change == PartitionChange("k", 0, leader=1, isr=(1,), leader_recovery_state=1)
 
 
 def test_an_unclean_election_prefers_the_isr() -> None:
     """Step 2, UNCLEAN: an acceptable member of the ISR is elected cleanly."""
     row = _row(isr=(0, 2))
-    change = build(row, target(row), lambda broker: broker != 0, Kind.UNCLEAN)
+    change = build(row, target(row), lambda broker: broker != 0, ElectionKind.UNCLEAN)
     assert change == PartitionChange("k", 0, leader=2)
 
 

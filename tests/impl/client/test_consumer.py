@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from impl.broker.messages import Consume
-from impl.client.consumer import Consumer, Page
+from impl.client.consumer import Consumer, PollResult
 from impl.client.history import FINAL
 from impl.client.payload import payload
 from impl.errors import E
@@ -21,7 +21,7 @@ class Polls(Script):
         self.consumer = Consumer(self.node, **settings)
         self.node.leaders.learn((TOPIC, 0), 1, 0)
 
-    def poll(self, **settings: Any) -> Gate[Page | None]:
+    def poll(self, **settings: Any) -> Gate[PollResult | None]:
         """Begin a poll."""
         return self.start(self.consumer.poll("r", TOPIC, 0, 4, **settings))
 
@@ -38,7 +38,7 @@ def test_polls_follow_each_other() -> None:
     asked = script.next()
     assert asked.command.body == Consume(TOPIC, 0, 0, 1_000)
     script.answer(asked, batches=[batch(0, 8, 2), batch(2, 9, 1)], confirmed=3)
-    assert gate.result() == Page(((0, 2, 8), (2, 1, 9)), 3, 3)
+    assert gate.result() == PollResult(((0, 2, 8), (2, 1, 9)), 3, 3)
     begin, end = script.history.ops
     assert (begin.f, begin.key, begin.offset) == ("poll", 4, 0)
     assert (end.kind, end.value, end.offset, end.broker) == ("ok", [(0, 2, 8), (2, 1, 9)], 3, "1")

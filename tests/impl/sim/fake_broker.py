@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from impl import wire
 from impl.broker import messages as m
-from impl.controller.failover import Context, contexts
+from impl.controller.failover import Failover, contexts
 from impl.errors import E
 from impl.items import CloseItem, CreateItem, OpenItem, TrimItem
 from impl.metadata.image import Image
@@ -32,7 +32,7 @@ class FakeBroker:
         self._opening: dict[int, int] = {}
         """By stream, the epoch of the open under way."""
         self._image = Image()
-        self._failovers: list[Context] = []
+        self._failovers: list[Failover] = []
         self._epochs: dict[int, int] = {}
         self._batches: dict[int, dict[int, tuple[int, bytes]]] = {}
         self._ready: Gate[None] = Gate(self._tasks)
