@@ -11,7 +11,7 @@ import msgspec
 from holdfast.check.budget import Budget, Meter
 from holdfast.cli.output import cannot_write
 from impl.oracles.verdict import Violation
-from impl.sim.case_file import Case, case_of, text
+from impl.sim.case_file import SimulationCase, case_of, text
 from impl.sim.check import CheckResult, Question, check
 from impl.sim.small import recorded, smallest
 from impl.sim.timeline import timeline
@@ -35,7 +35,7 @@ class SimulationFinding(msgspec.Struct, frozen=True, kw_only=True):
 
     seed: int
     violation: Violation
-    case: Case
+    case: SimulationCase
     before: tuple[int, int]
     runs: int
     complete: bool
@@ -80,7 +80,7 @@ def investigate(
     )
 
 
-def mended_of(case: Case) -> tuple[Violation, ...] | None:
+def mended_of(case: SimulationCase) -> tuple[Violation, ...] | None:
     """The violations of a run with all rules and without built-in defects; None if the run has them all anyway."""
     if not case.without and not case.switches:
         return None
@@ -92,7 +92,7 @@ def _while_time_is_left(meter: Meter) -> Callable[[], bool]:
     return lambda: not own.look(0, 0, 0, 0) and not meter.look(0, 0, 0, 0)
 
 
-def _keep(folder: Path, case: Case) -> Path:
+def _keep(folder: Path, case: SimulationCase) -> Path:
     """Write a case into a folder, under a name that tells its cluster, its changes, its oracle and its seed."""
     changes = [*(f"without-{each}" for each in case.without), *(f"with-{each}" for each in case.switches)]
     oracle = case.violation.oracle.replace(" ", "-")
@@ -127,7 +127,7 @@ def told(finding: SimulationFinding) -> list[str]:
     return [*lines, "", *finding.moments]
 
 
-def commands(case: Case, file: str) -> list[str]:
+def commands(case: SimulationCase, file: str) -> list[str]:
     """The commands that judge a run with streams by a model, and store the trace of the model for other commands."""
     if case.partitions:
         return []

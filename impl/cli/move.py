@@ -17,7 +17,7 @@ from impl.sim.move.conditions import Conditions
 from impl.sim.move.measure import TAIL_BYTES, VARIANTS, LimitError, Move, MoveStudy
 from impl.sim.move.plot import plot as plot_of
 from impl.sim.move.report import data, lines
-from impl.sim.move.world import Variant
+from impl.sim.move.simulation import MoveVariant
 
 SCENARIOS = ["migrate"]
 DEFAULT_HISTORY = "1GB,1TB,10TB"
@@ -97,9 +97,9 @@ def _question(
     histories = {label: _amount("--history", label, SIZES, DEFAULT_HISTORY) for label in history.split(",")}
     tail = TAIL_BYTES if options.tail is None else _amount("--tail", options.tail, SIZES, "500MiB")
     bandwidth = 10**9 if options.bandwidth is None else _amount("--bandwidth", options.bandwidth, RATES, "1Gbps")
-    variants: tuple[Variant, ...] = VARIANTS
+    variants: tuple[MoveVariant, ...] = VARIANTS
     if generation is not None and version is not None:
-        variants = (Variant(generation, version),)
+        variants = (MoveVariant(generation, version),)
     elif generation is not None or version is not None:
         variants = tuple(each for each in VARIANTS if generation == each.generation or version == each.version)
     written = {"--tail": options.tail, "--bandwidth": options.bandwidth}

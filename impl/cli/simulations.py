@@ -19,7 +19,7 @@ from impl.cli.finding import SimulationFinding, investigate, told
 from impl.cli.simulate_report import record_of, to_json
 from impl.sim.check import CheckResult, Question, check
 from impl.sim.outcome import RunSummary, Totals, outcome
-from impl.sim.run import StoppedError
+from impl.sim.run import RunStoppedError
 from impl.sim.seeds import WorkerError, outcomes
 from impl.sim.summary import summary, title
 
@@ -72,7 +72,7 @@ class Simulations:
         with interruptible(self._meter):
             try:
                 checked = check(self._question, self._go_on)
-            except StoppedError:
+            except RunStoppedError:
                 return None
             self.totals.add(outcome(checked))
             for violation in checked.violations[:1]:

@@ -34,7 +34,7 @@ class CaseError(Exception):
     """The file is no valid case. The message has the file, the place, the value and the remedy."""
 
 
-class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class SimulationCase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The fields of a file. ``violation``: the violation that its run showed when the file was written."""
 
     format: Literal["holdfast-simulation"]
@@ -73,10 +73,10 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         )
 
 
-def case_of(question: Question, violation: Violation) -> Case:
+def case_of(question: Question, violation: Violation) -> SimulationCase:
     """The case of a question that has a script and recorded faults."""
     options = question.options
-    return Case(
+    return SimulationCase(
         format="holdfast-simulation",
         version=1,
         seed=question.seed,
@@ -94,7 +94,7 @@ def case_of(question: Question, violation: Violation) -> Case:
     )
 
 
-def text(case: Case) -> str:
+def text(case: SimulationCase) -> str:
     """The text of a file. A case about streams has no fields for partitions."""
     fields: dict[str, Any] = msgspec.to_builtins(case)
     if not case.partitions:
@@ -113,10 +113,10 @@ def _json(value: Any) -> str:
     return msgspec.json.format(msgspec.json.encode(value), indent=0).decode()
 
 
-def read_case(path: Path, name: str) -> Case:
+def read_case(path: Path, name: str) -> SimulationCase:
     """The case in a file. ``name``: the name of the file in messages. Raises CaseError."""
     try:
-        case = msgspec.json.decode(path.read_bytes(), type=Case)
+        case = msgspec.json.decode(path.read_bytes(), type=SimulationCase)
     except OSError as error:
         raise CaseError(f"{name}: cannot be read: {error.strerror}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -128,12 +128,12 @@ def read_case(path: Path, name: str) -> Case:
     return case
 
 
-def _problem(case: Case) -> str:
+def _problem(case: SimulationCase) -> str:
     """The first problem of a case; "" if there is none."""
     return next((problem for problem in (*_problems_of_cluster(case), *_problems_of_run(case)) if problem), "")
 
 
-def _problems_of_cluster(case: Case) -> Iterator[str]:
+def _problems_of_cluster(case: SimulationCase) -> Iterator[str]:
     ranges = {"brokers": (case.brokers, MOST_NODES), "controllers": (case.controllers, MOST_NODES)}
     ranges["streams"] = case.streams, MOST_STREAMS
     for field, (value, most) in ranges.items():
@@ -149,7 +149,7 @@ def _problems_of_cluster(case: Case) -> Iterator[str]:
             yield f"switches: {unknown('switch', switch, switches(PACKAGES))}"
 
 
-def _problems_of_run(case: Case) -> Iterator[str]:
+def _problems_of_run(case: SimulationCase) -> Iterator[str]:
     for number, fault in enumerate(case.faults):
         if fault.kind not in KINDS:
             yield f"faults[{number}].kind: {unknown('kind of fault', fault.kind, KINDS)}"

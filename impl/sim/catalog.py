@@ -5,7 +5,7 @@ from __future__ import annotations
 from impl.sim.process import Process
 
 
-class Entry:
+class KnownStream:
     """A stream as clients know it.
 
     ``stream``: its id, -1 until it is created. ``owner``: the process that has opened it last, as far as the director
@@ -28,13 +28,13 @@ class Catalog:
     """The streams of a run, by key."""
 
     def __init__(self) -> None:
-        self.entries: dict[int, Entry] = {}
+        self.entries: dict[int, KnownStream] = {}
 
-    def entry(self, key: int) -> Entry:
+    def entry(self, key: int) -> KnownStream:
         """The stream with a key; a new one if there is none."""
         found = self.entries.get(key)
         if found is None:
-            found = self.entries[key] = Entry()
+            found = self.entries[key] = KnownStream()
         return found
 
     def living(self) -> list[int]:

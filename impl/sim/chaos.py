@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from impl.broker.messages import Stop
-from impl.sim.cluster import Cluster
+from impl.sim.cluster import ControllerCluster
 from impl.sim.faults import HEAL, PROCESS, TICK_MS
 from impl.sim.fleet import Fleet
 from impl.sim.network import Network
@@ -26,7 +26,7 @@ SUCCESSOR_MS = 3_000
 class Chaos:
     """Decides for each node, every ``TICK_MS``, whether a fault happens to its newest process."""
 
-    def __init__(self, queue: Queue, tape: Tape, fleet: Fleet, cluster: Cluster, network: Network) -> None:
+    def __init__(self, queue: Queue, tape: Tape, fleet: Fleet, cluster: ControllerCluster, network: Network) -> None:
         self._queue, self._tape, self._fleet = queue, tape, fleet
         self._cluster, self._network = cluster, network
         self._places = tuple(PROCESS)

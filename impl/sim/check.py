@@ -66,12 +66,12 @@ def judged(run: Run) -> Verdict:
 
 def _stored(run: Run) -> BucketContents:
     """The bucket at the end, with streams by the keys of the history."""
-    found = contents(run.world.store.memory.objects, run.world.cluster.leader.image)
-    keys = run.world.load.keys()
+    found = contents(run.simulation.store.memory.objects, run.simulation.cluster.leader.image)
+    keys = run.simulation.load.keys()
     batches: dict[int, set[tuple[int, int, int]]] = {}
     for record in (*found.objects, *found.wal):
         if record.stream in keys:
-            sends = run.world.load.sends(record)
+            sends = run.simulation.load.sends(record)
             batches.setdefault(keys[record.stream], set()).update(
                 (base, base + count, value) for base, count, value in sends
             )

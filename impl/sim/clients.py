@@ -14,7 +14,7 @@ from typing import Any
 from impl.broker.messages import Append, Command, CommandAnswer, CommandBody, Create, Destroy, Fetch, Trim
 from impl.client.history import Ending, F, History
 from impl.errors import E
-from impl.sim.catalog import Catalog, Entry
+from impl.sim.catalog import Catalog, KnownStream
 from impl.sim.director import Director
 from impl.sim.fleet import Fleet
 from impl.sim.process import Process
@@ -44,7 +44,7 @@ def payload(value: int) -> bytes:
     return (b"%d" % value).ljust(8 + abs(value) * 37 % LONGEST)
 
 
-class Client:
+class StreamClient:
     """A client with its operations. ``ended``: whether it has done all of them."""
 
     def __init__(
@@ -117,7 +117,7 @@ class Client:
         self._body = body
         self._attempt(operation)
 
-    def _make(self, operation: ScriptOperation, entry: Entry) -> tuple[CommandBody, Any, int | None]:
+    def _make(self, operation: ScriptOperation, entry: KnownStream) -> tuple[CommandBody, Any, int | None]:
         """The command of an operation, and the value and the offset of its begin in the history."""
         known = entry.start + int(operation.part * (max(entry.end, entry.start) - entry.start))
         match operation.f:

@@ -53,7 +53,7 @@ class Sender(Protocol):
         """Its name in the log."""
 
 
-class Cluster:
+class ControllerCluster:
     """The controllers and their quorum.
 
     ``steps``: the number of inputs of all controllers. ``elections``: how often a controller was elected. ``home``: the

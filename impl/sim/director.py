@@ -13,7 +13,7 @@ from impl.client.history import Ending, History
 from impl.errors import E
 from impl.metadata.log import MetadataBatch
 from impl.records import BrokerRegistration
-from impl.sim.catalog import Catalog, Entry
+from impl.sim.catalog import Catalog, KnownStream
 from impl.sim.faults import PARTITION
 from impl.sim.fleet import Fleet
 from impl.sim.process import Process
@@ -171,7 +171,7 @@ class Director:
             self._close(process, self._catalog.entry(key).stream)
             self._queue.at(self._queue.now + RETRY_MS, self._again, key, done.id)
             return
-        entry: Entry = self._catalog.entry(key)
+        entry: KnownStream = self._catalog.entry(key)
         entry.owner = process
         owner.opened = True
         entry.start = max(entry.start, done.values["start"])

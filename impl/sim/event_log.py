@@ -42,7 +42,7 @@ class ExecutedRequest:
         self.stored: tuple[int, bool] | None = None
 
 
-class Effect:
+class StoreEffect:
     """An operation that has taken effect at the object store, with its answer, which may never arrive."""
 
     __slots__ = ("answer", "request")
@@ -120,7 +120,7 @@ def _fields(subject: Any) -> dict[str, Any]:
         case AppendedBatch():
             records = [record.__struct_config__.tag for record in subject.batch.records]
             return {"index": subject.index, "term": subject.batch.term, "records": records}
-        case Effect():
+        case StoreEffect():
             return {"await": subject.request.id, "answer": subject.answer.__struct_config__.tag}
         case messages.StepEvent(action, values):
             return {"step": action, "values": values}

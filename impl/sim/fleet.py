@@ -13,8 +13,8 @@ from impl.broker.messages import Command, CommandAnswer, Halt, Identity, StepEve
 from impl.errors import E
 from impl.metadata.log import MetadataBatch
 from impl.records import S3StreamSetObject
-from impl.sim.cluster import Cluster
-from impl.sim.event_log import Effect, EventLog
+from impl.sim.cluster import ControllerCluster
+from impl.sim.event_log import EventLog, StoreEffect
 from impl.sim.faults import EPOCH, IMAGE, UNNAMED
 from impl.sim.network import Network
 from impl.sim.process import Make, Process
@@ -62,7 +62,7 @@ class Fleet:
         started: Callable[[Process], None],
         ended: Callable[[Process, bool], None],
     ) -> None:
-        self.cluster: Cluster
+        self.cluster: ControllerCluster
         self.current: dict[int, Process] = {}
         self.processes: list[Process] = []
         self.steps = 0
@@ -268,7 +268,7 @@ class Fleet:
             self.deliver(process, StoreAnswer(number, answer))
 
         def taken(answer: Answer) -> None:
-            self._log.events.append((self._queue.now, process.name, "effect", Effect(request, answer)))
+            self._log.events.append((self._queue.now, process.name, "effect", StoreEffect(request, answer)))
 
         self._store.send(process.node, request.operation, answered, taken)
 

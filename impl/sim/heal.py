@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from impl.sim.catalog import Catalog
-from impl.sim.clients import Client
-from impl.sim.cluster import Cluster
+from impl.sim.clients import StreamClient
+from impl.sim.cluster import ControllerCluster
 from impl.sim.director import Director
 from impl.sim.queue import Queue
 from impl.sim.script import ScriptOperation
@@ -20,7 +20,7 @@ from impl.sim.stages import HANDOVERS, Probe, is_drained, missing_of
 BOUND_MS = 300_000
 """How long a run waits for its end."""
 
-Spawn = Callable[[list[ScriptOperation], str], Client]
+Spawn = Callable[[list[ScriptOperation], str], StreamClient]
 """Starts a further client with operations, in a phase of the history."""
 
 
@@ -30,10 +30,10 @@ class StreamHealing:
     def __init__(
         self,
         queue: Queue,
-        cluster: Cluster,
+        cluster: ControllerCluster,
         director: Director,
         catalog: Catalog,
-        clients: list[Client],
+        clients: list[StreamClient],
         spawn: Spawn,
         advance: Callable[[int], None],
     ) -> None:

@@ -11,7 +11,7 @@ from impl.broker.messages import CommandAnswer
 from impl.broker.wal_format import WalRecord
 from impl.client.history import History
 from impl.metadata.log import MetadataBatch
-from impl.sim.cluster import Cluster
+from impl.sim.cluster import ControllerCluster
 from impl.sim.fleet import Fleet
 from impl.sim.network import Network
 from impl.sim.options import Options
@@ -34,7 +34,7 @@ class Parts(msgspec.Struct, frozen=True):
     tape: Tape
     network: Network
     fleet: Fleet
-    cluster: Cluster
+    cluster: ControllerCluster
     history: History
     advance: Callable[[int], None]
 

@@ -9,7 +9,7 @@ from impl.broker import messages
 from impl.tasks import Place
 
 
-class Broker(Protocol):
+class HostedNode(Protocol):
     """The node that a process runs. ``places``: for each task the awaits at which it waits, the innermost one last."""
 
     def handle(self, event: messages.Input, now: int, /) -> Sequence[messages.Output]: ...
@@ -19,7 +19,7 @@ class Broker(Protocol):
     def crash(self) -> None: ...
 
 
-Make = Callable[[messages.Identity, int], Broker]
+Make = Callable[[messages.Identity, int], HostedNode]
 """Makes the broker of a process that starts at a time."""
 
 
@@ -36,7 +36,7 @@ class Process:
         *("node", "paused", "seen", "started", "told", "wake_at"),
     )
 
-    def __init__(self, node: int, epoch: int, name: str, broker: Broker, home: int, now: int) -> None:
+    def __init__(self, node: int, epoch: int, name: str, broker: HostedNode, home: int, now: int) -> None:
         self.node, self.epoch, self.name, self.broker, self.home = node, epoch, name, broker, home
         self.started = now
         self.alive = True

@@ -15,7 +15,7 @@ from impl.metadata.log import MetadataBatch
 from impl.rules import decided
 from impl.sim import faults
 from impl.sim.chaos import Chaos
-from impl.sim.cluster import Cluster
+from impl.sim.cluster import ControllerCluster
 from impl.sim.event_log import EventLog
 from impl.sim.fleet import Fleet
 from impl.sim.load import Load, Parts
@@ -64,7 +64,7 @@ class Run(msgspec.Struct, kw_only=True):
     counts: dict[str, int]
     crashed: dict[Place, int]
     decided: dict[str, int]
-    world: Any = None
+    simulation: Any = None
 
     @property
     def healed(self) -> bool:
@@ -72,7 +72,7 @@ class Run(msgspec.Struct, kw_only=True):
         return not self.missing and not self.broken
 
 
-class StoppedError(Exception):
+class RunStoppedError(Exception):
     """``go_on`` has stopped the run."""
 
 
@@ -97,17 +97,17 @@ def simulate(
     collects = gc.isenabled()
     gc.disable()
     try:
-        world = World(seed, make, object_key, options, go_on)
+        simulation = Simulation(seed, make, object_key, options, go_on)
         try:
-            return world.run(before)
+            return simulation.run(before)
         finally:
-            world.fleet.close()
+            simulation.fleet.close()
     finally:
         if collects:
             gc.enable()
 
 
-class World:
+class Simulation:
     """All parts of a run. ``load``: its clients and their operations."""
 
     def __init__(
@@ -130,7 +130,7 @@ class World:
             started=self._started,
             ended=self._ended,
         )
-        self.cluster = Cluster(
+        self.cluster = ControllerCluster(
             *(self.queue, self.tape, seed, self.log, self.store),
             profile=options.profile,
             controllers=options.controllers,
@@ -155,7 +155,7 @@ class World:
         broken = ""
         try:
             self.history.missing = self._phases()
-        except StoppedError:
+        except RunStoppedError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, it is the finding
             broken = ", ".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())])
@@ -173,7 +173,7 @@ class World:
             counts=self._counts(),
             crashed=dict(sorted(self.fleet.crashed.items())),
             decided=dict(sorted((decided - before).items())),
-            world=self,
+            simulation=self,
         )
 
     def _counts(self) -> dict[str, int]:
@@ -211,7 +211,7 @@ class World:
     def _advance(self, until: int) -> None:
         """Run all events up to a time, unless the run is not to go on."""
         if not self.go_on():
-            raise StoppedError
+            raise RunStoppedError
         self.queue.run(until)
 
     # What parts tell the load -------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import msgspec
 
 from impl.sim.check import Question, check
 from impl.sim.outcome import RunSummary, outcome
-from impl.sim.run import StoppedError
+from impl.sim.run import RunStoppedError
 
 AHEAD = 4
 """The number of runs that are submitted for each process, so that no process is idle."""
@@ -38,7 +38,7 @@ def _here(question: Question, seeds: range, go_on: Callable[[], bool]) -> Genera
     for seed in seeds:
         try:
             checked = check(msgspec.structs.replace(question, seed=seed), go_on)
-        except StoppedError:
+        except RunStoppedError:
             return
         yield outcome(checked)
 

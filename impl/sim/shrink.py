@@ -24,7 +24,7 @@ WEATHERS = 4
 """The number of weathers in which each candidate is tried, once no candidate fails in its own weather."""
 
 
-class ShrinkResult(msgspec.Struct, frozen=True):
+class SmallestRun(msgspec.Struct, frozen=True):
     """The smallest failing run found. ``runs``: the number of runs made. ``complete``: no single part can go."""
 
     question: Question
@@ -44,7 +44,7 @@ class _Shrinker:
     def spent(self) -> bool:
         return self.runs >= self._most or not self._go_on()
 
-    def run(self) -> ShrinkResult:
+    def run(self) -> SmallestRun:
         """Leave out parts in the same weather, then in other weathers, and at last with another fault moved."""
         drops = self._drop_kinds, self._drop_groups, self._drop_chunks
         self._repeat(*drops)
@@ -52,7 +52,7 @@ class _Shrinker:
         self._repeat(*drops)
         self._weathers = 1
         self._repeat(self._drop_and_move, self._drop_chunks)
-        return ShrinkResult(self.question, self.runs, not self.spent)
+        return SmallestRun(self.question, self.runs, not self.spent)
 
     def _repeat(self, *drops: Callable[[], None]) -> None:
         """Repeat the drops until a round of them leaves nothing out."""
@@ -139,7 +139,7 @@ def shrink(
     *,
     most: int = RUNS,
     go_on: Callable[[], bool] = lambda: True,
-) -> ShrinkResult:
+) -> SmallestRun:
     """The smallest run that ``oracle`` objects to, from a question with a script and recorded faults.
 
     ``go_on`` is asked before each run; if it says no, the smallest run so far is the answer.

@@ -13,7 +13,7 @@ from itertools import chain, product
 import msgspec
 
 from impl.sim.check import CheckResult, Question, check
-from impl.sim.shrink import Ask, ShrinkResult, shrink
+from impl.sim.shrink import Ask, SmallestRun, shrink
 
 SIZES = ((12, 5_000), (24, 8_000))
 """The operations of small runs, and the time from the first to the last in milliseconds."""
@@ -25,7 +25,7 @@ OPERATIONS, FAULTS = 12, 3
 
 def smallest(
     question: Question, checked: CheckResult, oracle: str, ask: Ask = check, go_on: Callable[[], bool] = lambda: True
-) -> ShrinkResult:
+) -> SmallestRun:
     """The first run that ``oracle`` objects to and that a person can read; else the smallest run found.
 
     ``checked``: the large run of ``question``. ``go_on`` is asked before each run; if it says no, the smallest run so
@@ -39,7 +39,7 @@ def smallest(
         return ask(candidate)
 
     large = recorded(question, checked)
-    best = ShrinkResult(large, 0, False)
+    best = SmallestRun(large, 0, False)
     # Small runs come first, since they are cheap. The large run is shrunk only if no readable run was found.
     for candidate in chain(small_runs(question, oracle, counted, go_on), (large,)):
         found = shrink(candidate, oracle, counted, go_on=go_on)
@@ -47,7 +47,7 @@ def smallest(
             best = found
         if _is_readable(best.question):
             break
-    return ShrinkResult(best.question, runs, best.complete)
+    return SmallestRun(best.question, runs, best.complete)
 
 
 def recorded(question: Question, checked: CheckResult) -> Question:

@@ -10,7 +10,7 @@ from impl.broker.wal_format import WalRecord
 from impl.metadata.log import MetadataBatch
 from impl.sim import script
 from impl.sim.catalog import Catalog
-from impl.sim.clients import Client
+from impl.sim.clients import StreamClient
 from impl.sim.director import Director
 from impl.sim.heal import StreamHealing
 from impl.sim.load import Parts
@@ -24,7 +24,7 @@ class StreamLoad:
 
     def __init__(self, parts: Parts) -> None:
         self.catalog = Catalog()
-        self.clients: dict[int, Client] = {}
+        self.clients: dict[int, StreamClient] = {}
         """By number, from 1 on. Number 0 is the director."""
         self._parts = parts
         options = parts.options
@@ -39,7 +39,7 @@ class StreamLoad:
             span_ms=options.span_ms,
         )
         self.script: Sequence[ScriptOperation] = made if options.operations_of is None else options.operations_of
-        self._in_script: list[Client] = []
+        self._in_script: list[StreamClient] = []
 
     def set_up(self) -> None:
         """Create the streams that exist before the script."""
@@ -111,12 +111,12 @@ class StreamLoad:
             for client in self.clients.values():
                 client.reset(process)
 
-    def _spawn(self, operations: list[ScriptOperation], phase: str) -> Client:
+    def _spawn(self, operations: list[ScriptOperation], phase: str) -> StreamClient:
         return self._client(operations, self._parts.queue.now, phase)
 
-    def _client(self, operations: list[ScriptOperation], begin: int, phase: str | None = None) -> Client:
+    def _client(self, operations: list[ScriptOperation], begin: int, phase: str | None = None) -> StreamClient:
         parts, number = self._parts, len(self.clients) + 1
-        client = self.clients[number] = Client(
+        client = self.clients[number] = StreamClient(
             *(number, operations, parts.queue, parts.fleet, self.catalog, self.director, parts.history),
             begin=begin,
             phase=phase,

@@ -71,8 +71,8 @@ class _View:
 
     def __init__(self, run: Run, key: int) -> None:
         self._run, self._key = run, key
-        self._has_partitions = run.world.options.partitions > 0
-        self._keys: dict[int, int] = run.world.load.keys()
+        self._has_partitions = run.simulation.options.partitions > 0
+        self._keys: dict[int, int] = run.simulation.load.keys()
         """By stream: its key, which is the clients' number of it, or the number of its partition."""
         self._streams = {stream for stream, each in self._keys.items() if each == key}
         self._partitions: dict[int, Partition] = {}

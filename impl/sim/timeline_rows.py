@@ -24,7 +24,7 @@ def operations(run: Run, key: int) -> Iterator[Row]:
 
 def _noun(run: Run) -> str:
     """The noun for the objects that the clients of a run use."""
-    return "partition" if run.world.options.partitions else "stream"
+    return "partition" if run.simulation.options.partitions else "stream"
 
 
 def _operation(op: Op, begun: Op, noun: str) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from impl.sim.case_file import Case, read_case, text
+from impl.sim.case_file import SimulationCase, read_case, text
 from impl.sim.check import check
 from impl.sim.small import FAULTS, OPERATIONS
 
@@ -19,7 +19,7 @@ LARGE = {"AM-03", "CA-47"}
 """Defects and rules without a known smaller run."""
 
 
-def case_of(path: Path) -> Case:
+def case_of(path: Path) -> SimulationCase:
     """The case in a file."""
     return read_case(path, path.name)
 

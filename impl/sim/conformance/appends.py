@@ -17,10 +17,10 @@ from itertools import pairwise
 from impl.broker import wal_format
 from impl.broker.messages import StepEvent, StoreRequest
 from impl.broker.wal_format import WalPlace, WalRecord, folder_of
-from impl.sim.conformance.lines import AT, BEFORE, Lines, Processes, Who, identity
+from impl.sim.conformance.lines import AT, BEFORE, LineCollector, Processes, Who, identity
 from impl.sim.conformance.requests import Requests
 from impl.sim.conformance.takeovers import NEVER, Takeover, Takeovers
-from impl.sim.event_log import Effect, Event
+from impl.sim.event_log import Event, StoreEffect
 from impl.store.interface import Put, PutResult
 
 
@@ -66,7 +66,7 @@ class Writer:
 class Appends:
     """Goes through the events of brokers in their order; ``finish`` adds the lines."""
 
-    def __init__(self, lines: Lines, processes: Processes, requests: Requests, takeovers: Takeovers) -> None:
+    def __init__(self, lines: LineCollector, processes: Processes, requests: Requests, takeovers: Takeovers) -> None:
         self._lines, self._processes = lines, processes
         self._requests, self._takeovers = requests, takeovers
         self._writers: dict[str, Writer] = defaultdict(Writer)
@@ -77,7 +77,7 @@ class Appends:
         match subject:
             case StoreRequest(_, Put(key, data)) if key.startswith(self._folder(name)):
                 self._writers[name].sent[wal_format.place_of(key, self._folder(name))] = data
-            case Effect() if isinstance(subject.request.operation, Put) and isinstance(subject.answer, PutResult):
+            case StoreEffect() if isinstance(subject.request.operation, Put) and isinstance(subject.answer, PutResult):
                 key = subject.request.operation.key
                 if key.startswith(self._folder(name)):
                     self._writers[name].stored.setdefault(wal_format.place_of(key, self._folder(name)), index)

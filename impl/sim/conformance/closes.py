@@ -5,7 +5,7 @@ from __future__ import annotations
 from impl import wire
 from impl.broker.messages import StepEvent
 from impl.items import CloseItem
-from impl.sim.conformance.lines import BEFORE, Lines, Processes, Who, identity
+from impl.sim.conformance.lines import BEFORE, LineCollector, Processes, Who, identity
 from impl.sim.conformance.requests import Requests
 from impl.sim.event_log import Event
 
@@ -13,7 +13,7 @@ from impl.sim.event_log import Event
 class Closes:
     """Goes through the events of brokers in their order; ``finish`` adds the lines that wait for the end of the run."""
 
-    def __init__(self, lines: Lines, processes: Processes, requests: Requests) -> None:
+    def __init__(self, lines: LineCollector, processes: Processes, requests: Requests) -> None:
         self._lines, self._processes, self._requests = lines, processes, requests
         self._heard: set[tuple[str, int, int]] = set()
         self._sent: set[tuple[str, int, int, int]] = set()

@@ -13,7 +13,7 @@ from impl import wire
 from impl.broker.messages import StepEvent
 from impl.broker.partition.assignments import Key
 from impl.metadata.image import Image
-from impl.sim.conformance.lines import Lines
+from impl.sim.conformance.lines import LineCollector
 from impl.sim.conformance.stream_set import StreamSet
 from impl.sim.event_log import Event, ExecutedRequest
 
@@ -39,7 +39,9 @@ class Hosts:
     ``opened``: the leader epoch under which a process opens the partition, or has it open.
     """
 
-    def __init__(self, lines: Lines, key: Key, streams: StreamSet, *, elects: bool, nodes: dict[str, int]) -> None:
+    def __init__(
+        self, lines: LineCollector, key: Key, streams: StreamSet, *, elects: bool, nodes: dict[str, int]
+    ) -> None:
         self.registered: dict[int, str] = {}
         self.recovering: set[str] = set()
         self.recovered: set[str] = set()

@@ -16,7 +16,7 @@ from impl.errors import E
 from impl.metadata.image import Image
 from impl.sim.conformance.hosts import Hosts
 from impl.sim.conformance.item import Post, stored_stream
-from impl.sim.conformance.lines import Lines
+from impl.sim.conformance.lines import LineCollector
 from impl.sim.conformance.stream_set import StreamSet
 from impl.sim.event_log import ExecutedRequest
 
@@ -34,7 +34,7 @@ Opened = tuple[str, int, int]
 class Leases:
     """``heard``: the events at which processes heard that their opens were taken."""
 
-    def __init__(self, lines: Lines, streams: StreamSet, hosts: Hosts, heard: Mapping[Opened, int]) -> None:
+    def __init__(self, lines: LineCollector, streams: StreamSet, hosts: Hosts, heard: Mapping[Opened, int]) -> None:
         self._heard = heard
         self._lines, self._streams, self._hosts = lines, streams, hosts
         self._granted: set[Opened] = set()

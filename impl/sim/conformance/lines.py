@@ -19,7 +19,7 @@ BEFORE, AT = 0, 1
 """The place of a line: right before an event of the run, or at that event."""
 
 
-class Lines:
+class LineCollector:
     """Collects lines by the event of the run at which each takes effect."""
 
     def __init__(self, events: list[Event]) -> None:

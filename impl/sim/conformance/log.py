@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from impl.sim.conformance.appends import Appends
 from impl.sim.conformance.closes import Closes
-from impl.sim.conformance.lines import Lines, Processes
+from impl.sim.conformance.lines import LineCollector, Processes
 from impl.sim.conformance.requests import Requests
 from impl.sim.conformance.takeovers import Takeovers
 from impl.sim.event_log import EventLog, ExecutedRequest
@@ -17,7 +17,7 @@ def conform_log(log: EventLog) -> bytes:
     reads, and ``kind``, which may say more and which the others read.
     """
     events = log.events
-    lines, processes = Lines(events), Processes(events)
+    lines, processes = LineCollector(events), Processes(events)
     takeovers = Takeovers(lines, processes)
     requests = Requests(lines, processes, takeovers, events)
     appends = Appends(lines, processes, requests, takeovers)

@@ -18,7 +18,7 @@ from impl.metadata.image import Image
 from impl.metadata.log import replay
 from impl.sim.conformance.hosts import Hosts
 from impl.sim.conformance.leases import Leases, Opened, was_taken
-from impl.sim.conformance.lines import Lines
+from impl.sim.conformance.lines import LineCollector
 from impl.sim.conformance.registrations import Registrations
 from impl.sim.conformance.stream_set import StreamSet
 from impl.sim.event_log import AppendedBatch, Event, EventLog, ExecutedRequest
@@ -58,7 +58,7 @@ class _Writer:
         self, events: list[Event], key: Key, streams: StreamSet, heard: Mapping[Opened, int], *, elects: bool
     ) -> None:
         self._events, self._key, self._image = events, key, Image()
-        self._lines = Lines(events)
+        self._lines = LineCollector(events)
         nodes = {name: subject["node"] for _, name, kind, subject in events if kind == "start"}
         self._nodes = nodes
         self._hosts = Hosts(self._lines, key, streams, elects=elects, nodes=nodes)

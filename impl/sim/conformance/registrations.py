@@ -26,7 +26,7 @@ from impl.broker.partition.assignments import Key
 from impl.metadata.image import Image
 from impl.records import BrokerRegistration, Partition, PartitionChange
 from impl.sim.conformance.hosts import Hosts
-from impl.sim.conformance.lines import Lines
+from impl.sim.conformance.lines import LineCollector
 from impl.sim.event_log import AppendedBatch, ExecutedRequest
 
 STATES = {"active": "BROKER_ACTIVE", "fenced": "BROKER_FENCED", "gone": "BROKER_FENCED"}
@@ -36,7 +36,7 @@ STATES = {"active": "BROKER_ACTIVE", "fenced": "BROKER_FENCED", "gone": "BROKER_
 class Registrations:
     """Adds the lines of one partition. ``hosts``: the processes, and their states in regard to that partition."""
 
-    def __init__(self, lines: Lines, key: Key, hosts: Hosts) -> None:
+    def __init__(self, lines: LineCollector, key: Key, hosts: Hosts) -> None:
         self._lines, self._key, self._hosts = lines, key, hosts
 
     def elected(self, index: int) -> None:

@@ -25,7 +25,7 @@ from impl.controller.commits import SetCommit
 from impl.errors import E
 from impl.items import CloseItem, OpenItem, TrimItem
 from impl.sim.conformance.item import Item, Post, stored_node, stored_stream
-from impl.sim.conformance.lines import BEFORE, Lines, Processes, Who, identity
+from impl.sim.conformance.lines import BEFORE, LineCollector, Processes, Who, identity
 from impl.sim.conformance.takeovers import NEVER, Takeovers
 from impl.sim.event_log import AppendedBatch, Event, ExecutedRequest
 
@@ -54,7 +54,7 @@ class Requests:
     failed. ``unused_ends``: the closes that ended a lease which nobody used.
     """
 
-    def __init__(self, lines: Lines, processes: Processes, takeovers: Takeovers, events: list[Event]) -> None:
+    def __init__(self, lines: LineCollector, processes: Processes, takeovers: Takeovers, events: list[Event]) -> None:
         self.leases: dict[tuple[str, int], list[list[int]]] = {}
         self.commits: dict[int, list[tuple[int, int]]] = defaultdict(list)
         self.trims: dict[int, set[int]] = defaultdict(set)

@@ -18,8 +18,8 @@ from typing import Any
 
 from impl.broker import reservation
 from impl.broker.messages import StepEvent, StoreRequest
-from impl.sim.conformance.lines import Lines, Processes, Who, identity
-from impl.sim.event_log import Effect, Event
+from impl.sim.conformance.lines import LineCollector, Processes, Who, identity
+from impl.sim.event_log import Event, StoreEffect
 from impl.store.interface import Get, List, Operation, Put, PutResult
 
 NEVER = 1 << 60
@@ -67,7 +67,7 @@ class Takeover:
 class Takeovers:
     """Goes through the events of brokers in their order; ``finish`` adds the lines."""
 
-    def __init__(self, lines: Lines, processes: Processes) -> None:
+    def __init__(self, lines: LineCollector, processes: Processes) -> None:
         self._lines, self._processes = lines, processes
         self._by_process: dict[tuple[str, int], list[Takeover]] = defaultdict(list)
         """By the name of the process, and the node whose WAL it takes."""
@@ -101,7 +101,7 @@ class Takeovers:
                     node, epoch, failover = reservation.decode(operation.data)
                     if failover:
                         self._processes.begin(name, node, epoch)
-            case Effect():
+            case StoreEffect():
                 self._effect(index, name, subject)
             case StepEvent("reset_wal", _):
                 node = self._taking[name]
@@ -120,7 +120,7 @@ class Takeovers:
         told = self._told.get(name)
         return told[1] if told is not None and told[0] == now else index
 
-    def _effect(self, index: int, name: str, effect: Effect) -> None:
+    def _effect(self, index: int, name: str, effect: StoreEffect) -> None:
         self._effects[name, effect.request.id] = index
         match effect.request.operation:
             case Put(key, data) if isinstance(effect.answer, PutResult) and key.startswith("reservation/"):

@@ -18,8 +18,8 @@ from impl.broker.reader import TAIL_BYTES
 from impl.broker.uploader import TICK_MS
 from impl.broker.wal import WalLimits
 from impl.sim.move.conditions import Conditions
-from impl.sim.move.steps import Steps
-from impl.sim.move.world import Variant
+from impl.sim.move.simulation import MoveVariant
+from impl.sim.move.steps import StepTimes
 
 LOG_WRITES = 2
 """How often LOG is written: by the close of the log, and by the compaction of the meta stream."""
@@ -81,7 +81,7 @@ def terms(conditions: Conditions, tail: int, log_bytes: int) -> Terms:
     )
 
 
-def expected(conditions: Conditions, tail: int, log_bytes: int, variant: Variant) -> Steps:
+def expected(conditions: Conditions, tail: int, log_bytes: int, variant: MoveVariant) -> StepTimes:
     """The times of the steps by the formula, in milliseconds from the request."""
     t = terms(conditions, tail, log_bytes)
     record = t.record
@@ -102,10 +102,10 @@ def expected(conditions: Conditions, tail: int, log_bytes: int, variant: Variant
     opened = max(told + t.open, readable) + t.replay + t.open + t.begin
     if variant.generation == "G1":
         elected = opened + t.elect
-    return Steps(record, seen, flushed, closed, elected, opened, max(opened, elected + t.delta))
+    return StepTimes(record, seen, flushed, closed, elected, opened, max(opened, elected + t.delta))
 
 
-def list_term(conditions: Conditions, tail: int, log_bytes: int, variant: Variant) -> dict[str, int]:
+def list_term(conditions: Conditions, tail: int, log_bytes: int, variant: MoveVariant) -> dict[str, int]:
     """By step: the milliseconds that the list of segments in LOG adds to it, by the formula."""
     with_list = expected(conditions, tail, log_bytes, variant).durations()
     without = expected(conditions, tail, 0, variant).durations()

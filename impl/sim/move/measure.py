@@ -10,10 +10,10 @@ from impl.broker.wal import WalLimits
 from impl.sim.move.conditions import MIB, Conditions
 from impl.sim.move.formula import copy_seconds, expected, list_term
 from impl.sim.move.history import stored
-from impl.sim.move.steps import Steps, measured
-from impl.sim.move.world import BATCH_BYTES, Variant, run_move
+from impl.sim.move.simulation import BATCH_BYTES, MoveVariant, run_move
+from impl.sim.move.steps import StepTimes, measured
 
-VARIANTS = (Variant("G0", "legacy"), Variant("G1", "legacy"), Variant("G1", "V6"))
+VARIANTS = (MoveVariant("G0", "legacy"), MoveVariant("G1", "legacy"), MoveVariant("G1", "V6"))
 TAIL_BYTES, LARGEST_TAIL = 500 * MIB, 1_000 * MIB
 """The default is AutoMQ's upload threshold. A tail above the largest one makes the active segment roll."""
 LARGEST_HISTORY = 18 * 10**12
@@ -35,9 +35,9 @@ class Move(msgspec.Struct, frozen=True):
     size: int
     segments: int
     log_bytes: int
-    variant: Variant
-    steps: Steps
-    formula: Steps
+    variant: MoveVariant
+    steps: StepTimes
+    formula: StepTimes
     list_term: dict[str, int]
     uploaded: int
 
@@ -56,7 +56,7 @@ class MoveStudy(msgspec.Struct, frozen=True):
 
     histories: Mapping[str, int]
     tail: int = TAIL_BYTES
-    variants: tuple[Variant, ...] = VARIANTS
+    variants: tuple[MoveVariant, ...] = VARIANTS
     conditions: Conditions = Conditions()
     texts: Mapping[str, str] = {}
 
@@ -81,7 +81,7 @@ class MoveStudy(msgspec.Struct, frozen=True):
             for label, size in self.histories.items():
                 yield self._move(label, size, variant)
 
-    def _move(self, label: str, size: int, variant: Variant) -> Move:
+    def _move(self, label: str, size: int, variant: MoveVariant) -> Move:
         history = stored(size)
         assert history.log_bytes < WalLimits().bulk, "the list of segments leaves room in a bulk"
         run = run_move(history, self.tail, variant, self.conditions)

@@ -9,15 +9,15 @@ import msgspec
 from impl.sim.move.conditions import MIB
 from impl.sim.move.formula import DAY_BYTES, LOAD, copy_seconds, terms
 from impl.sim.move.measure import Move, MoveStudy
+from impl.sim.move.simulation import MoveVariant
 from impl.sim.move.steps import words
-from impl.sim.move.world import Variant
 
 WIDTH, COLUMN = 40, 10
 MEANINGS = {
-    Variant("G0", "legacy"): "the source closes, then asks for the election",
-    Variant("G1", "legacy"): "the target opens, then asks for the election",
-    Variant("G0", "V6"): "G0, and streams close before their upload",
-    Variant("G1", "V6"): "G1, and streams close before their upload",
+    MoveVariant("G0", "legacy"): "the source closes, then asks for the election",
+    MoveVariant("G1", "legacy"): "the target opens, then asks for the election",
+    MoveVariant("G0", "V6"): "G0, and streams close before their upload",
+    MoveVariant("G1", "V6"): "G1, and streams close before their upload",
 }
 
 
@@ -34,7 +34,7 @@ def lines(question: MoveStudy, moves: Sequence[Move]) -> list[str]:
     return [*found, "", *_formula(question), "", *_copies(question)]
 
 
-def _table(variant: Variant, moves: Sequence[Move]) -> list[str]:
+def _table(variant: MoveVariant, moves: Sequence[Move]) -> list[str]:
     takes = [each.steps.durations() for each in moves]
     names = [name for name in takes[0] if name != "serves" or any(each[name] for each in takes)]
     found = [

@@ -25,7 +25,7 @@ class StandInError(Exception):
     """A broker reads an object that is kept by its size only."""
 
 
-class Moved(msgspec.Struct, frozen=True):
+class StoreTransfer(msgspec.Struct, frozen=True):
     """A transfer that has ended: ``node``, the ``kind`` of the operation, key, bytes, and its times."""
 
     node: int
@@ -46,7 +46,7 @@ class SteadyStore(FaultyStore):
     def __init__(self, queue: Queue, tape: Tape, conditions: Conditions) -> None:
         super().__init__(queue, tape, 0)
         self.stand_ins: dict[str, int] = {}
-        self.transfers: list[Moved] = []
+        self.transfers: list[StoreTransfer] = []
         self._conditions = conditions
         self._links: dict[int, FairLink] = {}
         self._is_limited = False
@@ -94,7 +94,7 @@ class SteadyStore(FaultyStore):
         begin = self._queue.now
 
         def ended() -> None:
-            self.transfers.append(Moved(node, kind, key, size, begin, self._queue.now))
+            self.transfers.append(StoreTransfer(node, kind, key, size, begin, self._queue.now))
             done()
 
         link = self._links.get(node)

@@ -19,7 +19,7 @@ _WORDS = {
 _FAST_WORDS = {**_WORDS, "closed": "4 closed, and the upload goes on", "opened": "6 uploaded, opened and recovered"}
 
 
-class Steps(msgspec.Struct, frozen=True):
+class StepTimes(msgspec.Struct, frozen=True):
     """The times at which the steps are done, in milliseconds from the request. ``serves``: the move has ended."""
 
     record: int
@@ -40,11 +40,11 @@ class Steps(msgspec.Struct, frozen=True):
         return found
 
 
-def measured(moments: Moments) -> Steps:
+def measured(moments: Moments) -> StepTimes:
     """The steps of a move that has ended."""
-    begin, times = moments.asked, {name: getattr(moments, name) for name in Steps.__struct_fields__}
+    begin, times = moments.asked, {name: getattr(moments, name) for name in StepTimes.__struct_fields__}
     assert begin is not None, "the move has begun"
-    return Steps(**{name: at - begin for name, at in times.items()})
+    return StepTimes(**{name: at - begin for name, at in times.items()})
 
 
 def words(name: str, *, fast: bool) -> str:

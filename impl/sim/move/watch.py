@@ -11,7 +11,7 @@ from impl.broker import messages as m
 from impl.metadata.log import MetadataBatch
 from impl.records import PartitionChange
 from impl.sim.move.history import META, SOURCE, TARGET
-from impl.sim.process import Broker
+from impl.sim.process import HostedNode
 from impl.tasks import Place
 
 
@@ -52,7 +52,7 @@ class Moments(msgspec.Struct):
 class Watch:
     """Wraps the broker of a node: passes inputs and outputs on unchanged, and notes the times of a move."""
 
-    def __init__(self, broker: Broker, node: int, moments: Moments) -> None:
+    def __init__(self, broker: HostedNode, node: int, moments: Moments) -> None:
         self._broker, self._node, self._moments = broker, node, moments
         self._closes: set[int] = set()
         """The numbers of the requests to close a stream."""

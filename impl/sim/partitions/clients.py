@@ -16,7 +16,7 @@ TIMEOUT_MS = 15_000
 """How long a client waits for an answer. Longer than most pauses, so that paused processes may still answer."""
 
 
-class Client:
+class PartitionClient:
     """A client with its operations. ``ended``: whether it has done all of them; ``failed``: how many did not succeed.
 
     Every second client is an idempotent producer, and repeats sends of unknown outcome. The others do not repeat them,

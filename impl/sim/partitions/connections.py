@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from impl.broker.messages import CommandAnswer
 from impl.client.messages import ConnectionLoss, Input, Output, ToBroker, Unreachable
 from impl.client.node import ClientNode
-from impl.sim.cluster import Cluster
+from impl.sim.cluster import ControllerCluster
 from impl.sim.fleet import Fleet
 from impl.sim.network import Network
 from impl.sim.process import Process
@@ -22,7 +22,9 @@ from impl.wire import Reply, Request, Wake, WakeNotice
 class Connections:
     """The links of one client node. ``name``: the name of the node in the event log."""
 
-    def __init__(self, node: ClientNode, queue: Queue, network: Network, fleet: Fleet, cluster: Cluster) -> None:
+    def __init__(
+        self, node: ClientNode, queue: Queue, network: Network, fleet: Fleet, cluster: ControllerCluster
+    ) -> None:
         self.node, self.name = node, node.name
         self._queue, self._network, self._fleet, self._cluster = queue, network, fleet, cluster
         self._home = cluster.home

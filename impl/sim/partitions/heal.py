@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from impl.sim.load import Parts
-from impl.sim.partitions.clients import Client
+from impl.sim.partitions.clients import PartitionClient
 from impl.sim.partitions.metadata import Metadata
 from impl.sim.partitions.operators import Operators
 from impl.sim.partitions.script import OPERATOR
@@ -26,7 +26,7 @@ CANCELS = 1
 FIRST_VALUE = 1_000_000
 """The first value that probes append, above the values of every script."""
 
-Spawn = Callable[[Sequence[ScriptOperation], str], Client]
+Spawn = Callable[[Sequence[ScriptOperation], str], PartitionClient]
 """Starts a further client with operations, in a phase of the history."""
 Ask = Callable[[ScriptOperation], None]
 """Lets an operator begin an operation."""
@@ -40,7 +40,7 @@ class PartitionHealing:
         parts: Parts,
         metadata: Metadata,
         operators: Operators,
-        clients: Sequence[Client],
+        clients: Sequence[PartitionClient],
         spawn: Spawn,
         ask: Ask,
     ) -> None:

@@ -14,7 +14,7 @@ from impl.client.node import ClientNode
 from impl.metadata.log import MetadataBatch
 from impl.sim.load import Parts
 from impl.sim.partitions import script
-from impl.sim.partitions.clients import TIMEOUT_MS, Client
+from impl.sim.partitions.clients import TIMEOUT_MS, PartitionClient
 from impl.sim.partitions.connections import Connections
 from impl.sim.partitions.heal import PartitionHealing
 from impl.sim.partitions.metadata import TOPIC, Metadata
@@ -40,8 +40,8 @@ class PartitionLoad:
             span_ms=options.span_ms,
         )
         self.script: Sequence[ScriptOperation] = made if options.operations_of is None else options.operations_of
-        self._clients: list[Client] = []
-        self._in_script: list[Client] = []
+        self._clients: list[PartitionClient] = []
+        self._in_script: list[PartitionClient] = []
         self._operators: Operators
         self._later = 0
         """The number of operations of operators that have not begun."""
@@ -103,9 +103,9 @@ class PartitionLoad:
 
     def _spawn(
         self, operations: Sequence[ScriptOperation], phase: str | None = None, *, begin: int | None = None
-    ) -> Client:
+    ) -> PartitionClient:
         connections = self._connect(f"c{len(self.connections)}")
-        client = Client(connections.node, operations, self._parts.queue.now if begin is None else begin, phase)
+        client = PartitionClient(connections.node, operations, self._parts.queue.now if begin is None else begin, phase)
         self._clients.append(client)
         connections.deliver(WakeNotice())
         return client

@@ -12,24 +12,24 @@ from impl.sim.move.fair_link import FairLink
 from impl.sim.move.formula import DAY_BYTES, LOAD, copy_seconds
 from impl.sim.move.history import stored
 from impl.sim.move.measure import LARGEST_TAIL, VARIANTS, LimitError, Move, MoveStudy
+from impl.sim.move.simulation import MoveVariant, run_move
 from impl.sim.move.steps import measured
-from impl.sim.move.world import Variant, run_move
 from impl.sim.queue import Queue
 
 TB = 10**12
 SIZES = {"1GB": TB // 1_000, "1TB": TB, "10TB": 10 * TB}
 SMALL = {"1GB": SIZES["1GB"]}
-EVERY = [*VARIANTS, Variant("G0", "V6")]
+EVERY = [*VARIANTS, MoveVariant("G0", "V6")]
 variants = pytest.mark.parametrize("variant", EVERY, ids=lambda each: each.name)
 
 
-def moves(variant: Variant, tail: int = 20 * MIB, sizes: dict[str, int] = SIZES, **conditions: int) -> list[Move]:
+def moves(variant: MoveVariant, tail: int = 20 * MIB, sizes: dict[str, int] = SIZES, **conditions: int) -> list[Move]:
     """The moves of some histories in one variant."""
     return list(MoveStudy(sizes, tail, (variant,), Conditions(**conditions)).run())
 
 
 @variants
-def test_the_history_does_not_matter(variant: Variant) -> None:
+def test_the_history_does_not_matter(variant: MoveVariant) -> None:
     """Each step takes as long for 10 TB as for 1 GB, within 1 ms, apart from the time for the list of segments."""
     found = moves(variant)
     first = found[0].base
@@ -38,7 +38,7 @@ def test_the_history_does_not_matter(variant: Variant) -> None:
 
 
 @variants
-def test_the_list_of_segments_is_all_that_grows(variant: Variant) -> None:
+def test_the_list_of_segments_is_all_that_grows(variant: MoveVariant) -> None:
     """The list has 225 bytes a segment, and adds less than a tenth of a second for 10 TB."""
     small, _, large = moves(variant)
     assert large.segments == 9_315
@@ -51,7 +51,7 @@ def test_the_list_of_segments_is_all_that_grows(variant: Variant) -> None:
 @pytest.mark.parametrize(
     "conditions", [{}, {"bandwidth": 5 * 10**8, "store": 60}, {"message": 5, "commit": 25, "metadata": 20}], ids=str
 )
-def test_the_formula_holds(variant: Variant, conditions: dict[str, int]) -> None:
+def test_the_formula_holds(variant: MoveVariant, conditions: dict[str, int]) -> None:
     """The formula is within 5 %, in total and for each step, under all conditions."""
     for move in moves(variant, **conditions):
         stated = move.formula.durations()
@@ -60,7 +60,7 @@ def test_the_formula_holds(variant: Variant, conditions: dict[str, int]) -> None
 
 
 @variants
-def test_twice_the_tail_is_twice_the_upload(variant: Variant) -> None:
+def test_twice_the_tail_is_twice_the_upload(variant: MoveVariant) -> None:
     """40 MiB more tail add the time of their bytes to the upload, and to no other step."""
     (once,), (twice,) = moves(variant, 40 * MIB, SMALL), moves(variant, 80 * MIB, SMALL)
     more = {name: twice.base[name] - ms for name, ms in once.base.items()}
@@ -71,7 +71,7 @@ def test_twice_the_tail_is_twice_the_upload(variant: Variant) -> None:
 
 def test_the_times_come_from_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """If the links are slower than stated, step 4 takes longer by that factor, and the formula is wrong."""
-    variant = Variant("G0", "legacy")
+    variant = MoveVariant("G0", "legacy")
     (usual,) = moves(variant, 40 * MIB, SMALL)
     begin = FairLink.__init__
 
@@ -94,7 +94,7 @@ def test_a_slower_store_is_seen_in_each_step_that_uses_it() -> None:
 
 
 @variants
-def test_what_a_move_transfers(variant: Variant) -> None:
+def test_what_a_move_transfers(variant: MoveVariant) -> None:
     """After step 3 the tail goes to the store, and no part of the history moves. The target appends behind it."""
     history = stored(TB)
     run = run_move(history, 20 * MIB, variant, Conditions())
@@ -119,7 +119,7 @@ def test_the_order_of_the_steps() -> None:
 
 def test_the_timer_elects_where_the_upload_is_slow() -> None:
     """EL-01: after 10 s the controller of G0 elects the target, which still waits for the close."""
-    (move,) = moves(Variant("G0", "legacy"), 20 * MIB, SMALL, bandwidth=10**7)
+    (move,) = moves(MoveVariant("G0", "legacy"), 20 * MIB, SMALL, bandwidth=10**7)
     assert 10_000 < move.steps.elected < 11_100 < move.steps.closed < move.steps.opened
     assert move.steps.serves == pytest.approx(move.formula.serves, rel=0.05)
 
@@ -144,8 +144,8 @@ def test_the_default_tail() -> None:
 @pytest.mark.slow
 def test_the_default_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
     """500 MiB reach the threshold, so the upload begins before the close: the 4.7 s of docs/move.md."""
-    monkeypatch.setattr("impl.sim.move.world.ROOM_BYTES", -LARGEST_TAIL)
-    (move,) = moves(Variant("G1", "legacy"), MoveStudy(SIZES).tail, SMALL)
+    monkeypatch.setattr("impl.sim.move.simulation.ROOM_BYTES", -LARGEST_TAIL)
+    (move,) = moves(MoveVariant("G1", "legacy"), MoveStudy(SIZES).tail, SMALL)
     assert move.steps.serves == pytest.approx(4_700, abs=50)
 
 

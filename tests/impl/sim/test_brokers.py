@@ -27,7 +27,7 @@ def _run(seed: int, v6: bool) -> Run:
 
 def _acked(run: Run) -> dict[int, set[tuple[int, int]]]:
     """By existing stream, the offsets and values of acknowledged sends above all trims."""
-    catalog = run.world.load.catalog
+    catalog = run.simulation.load.catalog
     written = {op.index: op.value for op in run.history.ops if op.kind == "invoke"}
     found: dict[int, set[tuple[int, int]]] = {key: set() for key in catalog.living()}
     for op in run.history.ops:
@@ -52,10 +52,10 @@ def test_nothing_acknowledged_is_lost(seed: int, v6: bool) -> None:
     acked, read = _acked(run), _read(run.history)
     assert sum(map(len, acked.values())) > 10
     assert {key: acked[key] - read[key] for key in acked if acked[key] - read[key]} == {}
-    stored = contents(run.world.store.memory.objects, run.world.cluster.leader.image)
+    stored = contents(run.simulation.store.memory.objects, run.simulation.cluster.leader.image)
     assert stored.missing == ()
     there = {(each.stream, each.base, int(each.payload)) for each in (*stored.objects, *stored.wal)}
-    wanted = {(run.world.load.catalog.entry(key).stream, *each) for key in acked for each in acked[key]}
+    wanted = {(run.simulation.load.catalog.entry(key).stream, *each) for key in acked for each in acked[key]}
     assert wanted <= there
 
 
@@ -74,8 +74,8 @@ def _seals(run: Run) -> int:
 def test_a_missing_object_is_named() -> None:
     """An object in the metadata but not in the bucket is missing. One in the bucket alone is an orphan."""
     run = _run(2, True)
-    objects = dict(run.world.store.memory.objects)
-    image = run.world.cluster.leader.image
+    objects = dict(run.simulation.store.memory.objects)
+    image = run.simulation.cluster.leader.image
     key = next(key for key in sorted(objects) if key.startswith("object/"))
     objects["object/999999"] = objects[key]
     assert contents(objects, image).orphans == ("object/999999",)
@@ -131,7 +131,7 @@ def test_a_stream_goes_away_and_back() -> None:
     before, after = (ScriptOperation(0, at, "append", 0, value=at + 1) for at in (0, 3_000))
     script = (before, ScriptOperation(-1, 1_000, "move", 0, hop=0), after)
     run = simulate_brokers(1, replace(SHORT, faults="none", operations_of=script))
-    stream = run.world.load.catalog.entry(0).stream
+    stream = run.simulation.load.catalog.entry(0).stream
     steps = [(name, each.action, each.values) for _, name, kind, each in run.log.events if kind == "step"]
     found = [
         (name, action, values["epoch"])

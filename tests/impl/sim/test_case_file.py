@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from impl.oracles.verdict import Violation
-from impl.sim.case_file import Case, CaseError, case_of, read_case, text
+from impl.sim.case_file import CaseError, SimulationCase, case_of, read_case, text
 from impl.sim.check import Question
 from impl.sim.options import Options
 from impl.sim.script import ScriptOperation
@@ -29,10 +29,16 @@ QUESTION = Question(
 VIOLATION = Violation("lost", 1, "value 7 is lost")
 
 
-def written(tmp_path: Path, case: Case | dict[str, Any] | bytes) -> Path:
+def written(tmp_path: Path, case: SimulationCase | dict[str, Any] | bytes) -> Path:
     """A file with a case, or with any other content."""
     path = tmp_path / "case.json"
-    data = case if isinstance(case, bytes) else text(case).encode() if isinstance(case, Case) else json.dumps(case)
+    data = (
+        case
+        if isinstance(case, bytes)
+        else text(case).encode()
+        if isinstance(case, SimulationCase)
+        else json.dumps(case)
+    )
     path.write_bytes(data if isinstance(data, bytes) else data.encode())
     return path
 

@@ -12,7 +12,7 @@ from impl.oracles.verdict import Violation
 from impl.sim.check import NODE_ERROR, CheckResult, Question, check
 from impl.sim.options import Options
 from impl.sim.outcome import RunSummary, Totals, outcome
-from impl.sim.run import StoppedError
+from impl.sim.run import RunStoppedError
 from impl.sim.script import ScriptOperation
 from impl.sim.seeds import outcomes
 from impl.sim.shrink import shrink
@@ -64,7 +64,7 @@ def test_an_error_of_a_node_is_a_violation(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_check_can_be_stopped() -> None:
     """A check can be stopped like a run."""
-    with pytest.raises(StoppedError):
+    with pytest.raises(RunStoppedError):
         check(WHOLE, lambda: False)
 
 

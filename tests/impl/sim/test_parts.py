@@ -10,7 +10,7 @@ from impl import wire
 from impl.controller.view import Profile
 from impl.items import CreateItem
 from impl.metadata.log import MetadataBatch
-from impl.sim.cluster import Cluster
+from impl.sim.cluster import ControllerCluster
 from impl.sim.event_log import EventLog, ExecutedRequest
 from impl.sim.network import Network
 from impl.sim.queue import Queue
@@ -222,7 +222,7 @@ class _Controllers:
         tape.arm()
         self.replies: list[wire.Reply] = []
         self.learned: list[MetadataBatch] = []
-        self.cluster = Cluster(
+        self.cluster = ControllerCluster(
             *(self.queue, tape, 1, self.log, FaultyStore(self.queue, tape, 1)),
             profile=Profile(),
             controllers=3,

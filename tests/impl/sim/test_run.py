@@ -18,7 +18,7 @@ from impl.errors import E
 from impl.sim.faults import KINDS, UNNAMED
 from impl.sim.heal import HANDOVERS
 from impl.sim.options import Options
-from impl.sim.run import Run, StoppedError, simulate
+from impl.sim.run import Run, RunStoppedError, simulate
 from impl.sim.script import ScriptOperation
 from tests.impl.sim.fake_broker import FakeBroker
 
@@ -233,7 +233,7 @@ class _Forgetful(FakeBroker):
 
 def _acked_and_read(run: Run) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
     """The acknowledged values, and those of the final reads, both with their streams' keys."""
-    living = run.world.load.catalog.living()
+    living = run.simulation.load.catalog.living()
     written = {op.index: op.value for op in run.history.ops if op.kind == "invoke" and op.f == "send"}
     ended = [op for op in run.history.ops if op.kind == "ok" and op.key in living]
     acked = {(op.key, written[op.index]) for op in ended if op.f == "send"}
@@ -275,5 +275,5 @@ def test_a_fault_of_a_node_ends_the_run() -> None:
 def test_a_run_can_be_stopped() -> None:
     """A run can be stopped before its end."""
     answers = iter([True] * 50 + [False])
-    with pytest.raises(StoppedError):
+    with pytest.raises(RunStoppedError):
         simulate(1, FakeBroker, _key, SHORT, lambda: next(answers))

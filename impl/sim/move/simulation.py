@@ -1,4 +1,4 @@
-"""One move in the simulator: a world with a history, a tail that is not uploaded, and the request to move.
+"""One move in the simulator: a history, a tail that is not uploaded, and the request to move.
 
 The controller and the brokers are those of ``impl``, with their default settings except one: if the tail comes near
 the upload threshold (PL-20), the threshold is raised. So the whole tail is left to the close, which is the worst case.
@@ -21,14 +21,14 @@ from impl.broker.settings import Settings
 from impl.controller.view import Profile
 from impl.errors import E
 from impl.metadata.log import MetadataBatch
-from impl.sim.cluster import Cluster
+from impl.sim.cluster import ControllerCluster
 from impl.sim.event_log import Event, EventLog
 from impl.sim.fleet import Fleet
 from impl.sim.move.conditions import MIB, Conditions
 from impl.sim.move.history import BEGIN_MS as BEGIN_TIMESTAMP
 from impl.sim.move.history import PARTITION, SEGMENT_MS, SOURCE, TARGET, TOPIC, StoredHistory
 from impl.sim.move.steady_network import SteadyNetwork
-from impl.sim.move.steady_store import Moved, SteadyStore
+from impl.sim.move.steady_store import SteadyStore, StoreTransfer
 from impl.sim.move.watch import Moments, Watch
 from impl.sim.process import Process
 from impl.sim.queue import Queue
@@ -44,7 +44,7 @@ ROOM_BYTES = 64 * MIB
 """The room under the upload threshold besides the tail."""
 
 
-class Variant(msgspec.Struct, frozen=True):
+class MoveVariant(msgspec.Struct, frozen=True):
     """Who asks for the election: the source when it has closed (G0), or the target when it can serve (G1). V6 closes a
     stream before its records are uploaded.
     """
@@ -64,31 +64,31 @@ class MoveRun(msgspec.Struct, frozen=True):
     """
 
     moments: Moments
-    transfers: tuple[Moved, ...]
+    transfers: tuple[StoreTransfer, ...]
     offset: int
 
 
-class Unlogged(list[Event]):
+class EventSink(list[Event]):
     """Drops events: they would keep every byte of the tail in memory."""
 
     def append(self, _: Event, /) -> None:
         return
 
 
-class Operator:
+class MoveRequester:
     """Sends the request to move."""
 
     name = "operator"
 
 
-class MoveWorld:
+class MoveSimulation:
     """All parts of a move. ``tail``: the bytes of values that the source has not uploaded when the move begins."""
 
-    def __init__(self, history: StoredHistory, tail: int, variant: Variant, conditions: Conditions) -> None:
+    def __init__(self, history: StoredHistory, tail: int, variant: MoveVariant, conditions: Conditions) -> None:
         self.queue = Queue(BEGIN_MS)
         self.moments = Moments()
         tape, log = Tape(0, {}), EventLog()
-        log.events = Unlogged()
+        log.events = EventSink()
         self.store = SteadyStore(self.queue, tape, conditions)
         for key, value in history.objects.items():
             self.store.memory.execute(Put(key, value))
@@ -103,7 +103,7 @@ class MoveWorld:
             started=lambda _: None,
             ended=_ended,
         )
-        self.cluster = Cluster(
+        self.cluster = ControllerCluster(
             *(self.queue, tape, 0, log, self.store),
             profile=Profile(v6=variant.version == "V6", handshake=variant.generation),
             controllers=1,
@@ -116,7 +116,7 @@ class MoveWorld:
         self.fleet.cluster = self.cluster
 
     def run(self) -> MoveRun:
-        """Set the world up, move the partition, and append to it at the target."""
+        """Set the simulation up, move the partition, and append to it at the target."""
         for node in (SOURCE, TARGET):
             self.fleet.start(node, FIRST_EPOCH + node)
         self._set_up()
@@ -145,7 +145,7 @@ class MoveWorld:
         self.moments.asked = self.queue.now
         request = wire.Request(0, 1, wire.AlterReassignments({TOPIC: {PARTITION: (TARGET,)}}))
         arrives = self.queue.now + self._conditions.message
-        self.queue.at(arrives, self.cluster.arrive, Operator(), self.cluster.home, request)
+        self.queue.at(arrives, self.cluster.arrive, MoveRequester(), self.cluster.home, request)
 
     def _produce(self, node: int, values: tuple[bytes, ...]) -> int:
         """Append a batch at a broker, now, and return its offset."""
@@ -185,30 +185,30 @@ class MoveWorld:
         self.moments.committed(batches, self.queue.now)
         self.fleet.learn(batches)
 
-    def _reply(self, process: Process | Operator, reply: wire.Reply) -> None:
+    def _reply(self, process: Process | MoveRequester, reply: wire.Reply) -> None:
         if isinstance(process, Process):
             self.fleet.reply(process, reply)
         elif reply.answers[0].error is not E.NONE:
             raise RuntimeError(f"the controller refuses the move: {reply.answers[0].error.name}")
 
 
-def run_move(history: StoredHistory, tail: int, variant: Variant, conditions: Conditions) -> MoveRun:
+def run_move(history: StoredHistory, tail: int, variant: MoveVariant, conditions: Conditions) -> MoveRun:
     """Move a partition. The garbage collector rests meanwhile, as in every run of the simulator."""
     collects = gc.isenabled()
     gc.disable()
-    world = MoveWorld(history, tail, variant, conditions)
+    simulation = MoveSimulation(history, tail, variant, conditions)
     try:
-        return world.run()
+        return simulation.run()
     finally:
-        world.fleet.close()
-        del world
-        # Only the collector frees a world, since it refers to itself; and it holds the whole tail.
+        simulation.fleet.close()
+        del simulation
+        # Only the collector frees a simulation, since it refers to itself; and it holds the whole tail.
         gc.collect()
         if collects:
             gc.enable()
 
 
-def _settings(tail: int, variant: Variant) -> Settings:
+def _settings(tail: int, variant: MoveVariant) -> Settings:
     limits = log_cache.CacheLimits()
     limits = msgspec.structs.replace(limits, block=max(limits.block, tail + ROOM_BYTES))
     return Settings(fast_close=variant.version == "V6", elects=variant.generation == "G1", cache=limits)
