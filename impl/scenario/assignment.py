@@ -6,31 +6,31 @@ from msgspec.structs import replace
 
 from impl.controller import partitions
 from impl.scenario.inject import RECOVERY
-from impl.scenario.world import Arguments, Perform, Result, World, written
+from impl.scenario.session import Arguments, Perform, Result, ScenarioSession, written
 
 
-def _broker(world: World, a: Arguments) -> Result:
-    return world.run(lambda view: partitions.set_broker(view, a["node"], a["state"]))
+def _broker(session: ScenarioSession, a: Arguments) -> Result:
+    return session.run(lambda view: partitions.set_broker(view, a["node"], a["state"]))
 
 
-def _drain(world: World, a: Arguments) -> Result:
-    return world.run(lambda view: partitions.drain(view, a["node"]), moved=0)
+def _drain(session: ScenarioSession, a: Arguments) -> Result:
+    return session.run(lambda view: partitions.drain(view, a["node"]), moved=0)
 
 
-def _create_topic(world: World, a: Arguments) -> Result:
-    return world.run(lambda view: partitions.create_topic(view, a["topic"], a["partitions"], a["elastic"]))
+def _create_topic(session: ScenarioSession, a: Arguments) -> Result:
+    return session.run(lambda view: partitions.create_topic(view, a["topic"], a["partitions"], a["elastic"]))
 
 
-def _alter(world: World, a: Arguments) -> Result:
-    return world.run(lambda view: partitions.alter(view, a["topics"]), topics=[], rows={})
+def _alter(session: ScenarioSession, a: Arguments) -> Result:
+    return session.run(lambda view: partitions.alter(view, a["topics"]), topics=[], rows={})
 
 
-def _list(world: World, a: Arguments) -> Result:
-    return world.run(lambda view: partitions.list_reassignments(view, a["topics"]))
+def _list(session: ScenarioSession, a: Arguments) -> Result:
+    return session.run(lambda view: partitions.list_reassignments(view, a["topics"]))
 
 
-def _isr(world: World, a: Arguments) -> Result:
-    return world.run(
+def _isr(session: ScenarioSession, a: Arguments) -> Result:
+    return session.run(
         lambda view: partitions.alter_partition(
             view,
             a["topic"],
@@ -44,23 +44,23 @@ def _isr(world: World, a: Arguments) -> Result:
     )
 
 
-def _elect(world: World, a: Arguments) -> Result:
-    return world.answer(world.controller.elect(a["topic"], a["partition"], a["kind"]))
+def _elect(session: ScenarioSession, a: Arguments) -> Result:
+    return session.answer(session.controller.elect(a["topic"], a["partition"], a["kind"]))
 
 
-def _tick(world: World, a: Arguments) -> Result:
-    outcomes = world.controller.tick(a["advance_ms"])
+def _tick(session: ScenarioSession, a: Arguments) -> Result:
+    outcomes = session.controller.tick(a["advance_ms"])
     records = tuple(record for _, outcome in outcomes for record in outcome.records)
     return {"fired": [name for name, _ in outcomes], **written(records)}
 
 
-def _fail_over(world: World, _: Arguments) -> Result:
-    world.controller.fail_over()
+def _fail_over(session: ScenarioSession, _: Arguments) -> Result:
+    session.controller.fail_over()
     return written(())
 
 
-def _partition(world: World, a: Arguments) -> Result:
-    row = world.controller.image.partitions.get((a["topic"], a["partition"]))
+def _partition(session: ScenarioSession, a: Arguments) -> Result:
+    row = session.controller.image.partitions.get((a["topic"], a["partition"]))
     if row is None:
         return {}
     return {
@@ -77,9 +77,9 @@ def _partition(world: World, a: Arguments) -> Result:
     }
 
 
-def _config(world: World, a: Arguments) -> Result:
+def _config(session: ScenarioSession, a: Arguments) -> Result:
     given = {name: value for name, value in a.items() if value is not None}
-    world.controller.profile = replace(world.controller.profile, **given)
+    session.controller.profile = replace(session.controller.profile, **given)
     return {}
 
 

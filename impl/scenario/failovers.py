@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from impl.scenario.language import Scenario
 from impl.scenario.runner import ScenarioVerdict, run
-from impl.scenario.world import World
+from impl.scenario.session import ScenarioSession
 
 TIMED = {"object_clock": ("OB-05",), "registration": ("ND-30",), "tick": ("EL-06", "EL-12")}
 """By operation that reads the memory of the controller: the rules about the loss of that memory."""
@@ -61,15 +61,15 @@ class _Change:
         self.keeps = keeps
         self.lost: set[str] = set()
 
-    def __call__(self, world: World, number: int) -> str | None:
+    def __call__(self, session: ScenarioSession, number: int) -> str | None:
         if number == self.number:
-            before = world.memory()
-            controller = world.controller
+            before = session.memory()
+            controller = session.controller
             kept = deepcopy((controller.object_clock, controller.heartbeats, controller.timers))
             controller.fail_over()
             if self.keeps:
                 controller.object_clock, controller.heartbeats, controller.timers = kept
-            after = world.memory()
+            after = session.memory()
             self.lost = {rule for rule in before if before[rule] != after.get(rule)}
         return None
 

@@ -18,7 +18,7 @@ from impl.records import (
     Topic,
     UncommittedOffsets,
 )
-from impl.scenario.world import Arguments, Perform, Result, World, written
+from impl.scenario.session import Arguments, Perform, Result, ScenarioSession, written
 
 RECOVERY = ("RECOVERED", "RECOVERING")
 
@@ -69,9 +69,9 @@ RECORDS: dict[str, Callable[[Image, Arguments], list[MetadataRecord]]] = {
 }
 
 
-def _inject(world: World, a: Arguments) -> Result:
-    records = RECORDS[a["record"]](world.controller.image, a)
-    world.replay(*records)
+def _inject(session: ScenarioSession, a: Arguments) -> Result:
+    records = RECORDS[a["record"]](session.controller.image, a)
+    session.replay(*records)
     return written((records[-1],))
 
 

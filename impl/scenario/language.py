@@ -10,20 +10,20 @@ import yaml
 
 from impl.controller.view import Profile
 from impl.scenario.matching import TOLERANCE, Fields
-from impl.scenario.operation import Operation
+from impl.scenario.operation import ScenarioOperation
 from impl.scenario.profile import read_profile
 from impl.scenario.reading import MalformedError, Pairs, documents, items, line_of, malformed, pairs, scalar
 from impl.scenario.suggest import unknown
-from impl.scenario.types import Int, ListOf, Number, Struct, Text, may
+from impl.scenario.types import Integer, ListOf, Number, String, Struct, may
 from impl.scenario.vocabulary import LATER, OPERATIONS
 
 SCENARIO_KEYS = ("name", "profile", "clock", "absent", "setup", "steps")
 STEP_KEYS = ("op", "expect", "repeat", "each", "tolerance")
-CLOCK = Int(low=0)
-REPEAT = Int(low=1, high=1_000_000)
+CLOCK = Integer(low=0)
+REPEAT = Integer(low=1, high=1_000_000)
 
 
-class Call(msgspec.Struct, frozen=True):
+class OperationCall(msgspec.Struct, frozen=True):
     """One call of an operation. ``arguments``: with defaults. ``expected``: the expectation about its result.
 
     ``said``: the arguments that the file gives, without defaults.
@@ -35,13 +35,13 @@ class Call(msgspec.Struct, frozen=True):
     said: dict[str, Any]
 
 
-class Step(msgspec.Struct, frozen=True):
+class ScenarioStep(msgspec.Struct, frozen=True):
     """A step: an operation, with one call for each of its argument maps. All calls run ``repeat`` times."""
 
     file: str
     line: int
     op: str
-    calls: tuple[Call, ...]
+    calls: tuple[OperationCall, ...]
     repeat: int = 1
     tolerance: float = TOLERANCE
 
@@ -55,7 +55,7 @@ class Scenario(msgspec.Struct, frozen=True):
     file: str
     line: int
     name: str
-    steps: tuple[Step, ...]
+    steps: tuple[ScenarioStep, ...]
     profile: Profile = Profile()
     clock: int = 0
     absent: frozenset[int] = frozenset()
@@ -99,7 +99,7 @@ def _scenario(node: yaml.Node, file: str, place: int, folder: Path, chain: tuple
     steps = [_step(each) for each in items(given["steps"][1], "a list of steps")]
     if not steps:
         malformed(given["steps"][0], "a scenario needs at least one step")
-    absent = frozenset(ListOf(Int()).value(given["absent"][1]) if "absent" in given else ())
+    absent = frozenset(ListOf(Integer()).value(given["absent"][1]) if "absent" in given else ())
     if "setup" in given:
         before = _setup(given["setup"][1], folder, chain)
         steps = [step for scenario in before for step in scenario.steps] + steps
@@ -107,7 +107,7 @@ def _scenario(node: yaml.Node, file: str, place: int, folder: Path, chain: tuple
     return Scenario(
         file=file,
         line=line_of(node),
-        name=Text().value(given["name"][1]) if "name" in given else f"{Path(file).stem} {place}",
+        name=String().value(given["name"][1]) if "name" in given else f"{Path(file).stem} {place}",
         steps=tuple(steps),
         profile=read_profile(given["profile"][1] if "profile" in given else None),
         clock=CLOCK.value(given["clock"][1]) if "clock" in given else 0,
@@ -116,7 +116,7 @@ def _scenario(node: yaml.Node, file: str, place: int, folder: Path, chain: tuple
 
 
 def _setup(node: yaml.Node, folder: Path, chain: tuple[Path, ...]) -> list[Scenario]:
-    name = Text().value(node)
+    name = String().value(node)
     path = folder / name
     # The chain has the file that is being read, and all files whose setup led to it.
     if path.resolve() in chain:
@@ -126,7 +126,7 @@ def _setup(node: yaml.Node, folder: Path, chain: tuple[Path, ...]) -> list[Scena
     return _read(path, str(path), chain)
 
 
-def _step(node: yaml.Node) -> Step:
+def _step(node: yaml.Node) -> ScenarioStep:
     given = pairs(node, "a step")
     # ``op`` and the control keys are taken out of ``given``; the rest are arguments.
     if "op" not in given:
@@ -145,7 +145,7 @@ def _step(node: yaml.Node) -> Step:
     for own, place in zip(argument_maps, nodes, strict=True):
         both = expected | _expectation(own.pop("expect", None))
         calls.append(_call(operation, given | own, both, place))
-    return Step(
+    return ScenarioStep(
         file=node.start_mark.name,
         line=line_of(node),
         op=operation.name,
@@ -155,7 +155,7 @@ def _step(node: yaml.Node) -> Step:
     )
 
 
-def _operation(node: yaml.Node) -> Operation:
+def _operation(node: yaml.Node) -> ScenarioOperation:
     name = scalar(node, "the name of an operation")
     for layer, names in LATER.items():
         if name in names:
@@ -169,7 +169,7 @@ def _expectation(entry: tuple[yaml.Node, yaml.Node] | None) -> Pairs:
     return {} if entry is None else pairs(entry[1], "a map of results")
 
 
-def _call(operation: Operation, given: Pairs, expected: Pairs, place: yaml.Node) -> Call:
+def _call(operation: ScenarioOperation, given: Pairs, expected: Pairs, place: yaml.Node) -> OperationCall:
     fields = dict(operation.arguments)
     # A missing ``record`` is reported below, as any missing argument.
     if operation.variants and "record" in given:
@@ -191,4 +191,4 @@ def _call(operation: Operation, given: Pairs, expected: Pairs, place: yaml.Node)
         if name not in results.fields:
             malformed(key, unknown(f"result of {operation.name}", name, results.fields))
         patterns[name] = results.fields[name].type.pattern(each)
-    return Call(line_of(place), arguments, Fields(patterns), {name: arguments[name] for name in given})
+    return OperationCall(line_of(place), arguments, Fields(patterns), {name: arguments[name] for name in given})

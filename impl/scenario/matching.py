@@ -59,7 +59,7 @@ NOTHING = _Nothing()
 """Stands for a missing value."""
 
 
-class Difference(msgspec.Struct, frozen=True):
+class Mismatch(msgspec.Struct, frozen=True):
     """A place in the result, such as ``ranges[0].end``, with the expected and the actual value as text."""
 
     path: str
@@ -67,7 +67,7 @@ class Difference(msgspec.Struct, frozen=True):
     actual: str
 
 
-def differences(pattern: Pattern, actual: Any, tolerance: float = TOLERANCE) -> list[Difference]:
+def differences(pattern: Pattern, actual: Any, tolerance: float = TOLERANCE) -> list[Mismatch]:
     """Where an actual value differs from the expectation, in the order of the expectation."""
     return list(_walk(pattern, actual, tolerance, ""))
 
@@ -77,27 +77,27 @@ def agrees(pattern: Pattern, actual: Any, tolerance: float = TOLERANCE) -> bool:
     return next(iter(_walk(pattern, actual, tolerance, "")), None) is None
 
 
-def _walk(pattern: Pattern, actual: Any, tolerance: float, path: str) -> Iterable[Difference]:
+def _walk(pattern: Pattern, actual: Any, tolerance: float, path: str) -> Iterable[Mismatch]:
     if isinstance(pattern, Fields) and isinstance(actual, dict):
         yield from _fields(pattern, actual, tolerance, path)
     elif isinstance(pattern, Items) and isinstance(actual, list | tuple):
         yield from _items(pattern, actual, tolerance, path)
     elif not _fits(pattern, actual, tolerance):
-        yield Difference(path, show(pattern), show(actual))
+        yield Mismatch(path, show(pattern), show(actual))
 
 
-def _fields(pattern: Fields, actual: dict[Any, Any], tolerance: float, path: str) -> Iterable[Difference]:
+def _fields(pattern: Fields, actual: dict[Any, Any], tolerance: float, path: str) -> Iterable[Mismatch]:
     for key, each in pattern.entries.items():
         yield from _walk(each, actual.get(key, NOTHING), tolerance, f"{path}.{key}" if path else str(key))
     for key in actual if pattern.whole else ():
         if key not in pattern.entries:
-            yield Difference(f"{path}.{key}" if path else str(key), show(NOTHING), show(actual[key]))
+            yield Mismatch(f"{path}.{key}" if path else str(key), show(NOTHING), show(actual[key]))
 
 
-def _items(pattern: Items, actual: Any, tolerance: float, path: str) -> Iterable[Difference]:
+def _items(pattern: Items, actual: Any, tolerance: float, path: str) -> Iterable[Mismatch]:
     if len(pattern.each) != len(actual):
         # Not compared element by element: behind a missing element all later ones would differ as well.
-        yield Difference(path, show(pattern), show(actual))
+        yield Mismatch(path, show(pattern), show(actual))
         return
     for place, (each, found) in enumerate(zip(pattern.each, actual, strict=True)):
         yield from _walk(each, found, tolerance, f"{path}[{place}]")

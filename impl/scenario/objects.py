@@ -11,21 +11,21 @@ from impl.controller.commits import (
     commit_stream_set_object,
 )
 from impl.controller.continuity import CommittedRange
-from impl.scenario.world import Arguments, Perform, Result, World
+from impl.scenario.session import Arguments, Perform, Result, ScenarioSession
 
 
-def _prepare(world: World, a: Arguments) -> Result:
-    result = world.run(lambda view: objects.prepare(view, a["count"], a["ttl_ms"]))
+def _prepare(session: ScenarioSession, a: Arguments) -> Result:
+    result = session.run(lambda view: objects.prepare(view, a["count"], a["ttl_ms"]))
     if "first" in result:
-        world.prepared(result["first"], a["count"])
+        session.prepared(result["first"], a["count"])
     return result
 
 
-def _commit(world: World, a: Arguments) -> Result:
+def _commit(session: ScenarioSession, a: Arguments) -> Result:
     committed = [each["object"] for each in a["stream_objects"]]
     if a["compacted"] != [a["object"]]:  # CS-02: a replacement of attributes commits nothing
         committed.append(a["object"])
-    world.prepare_silently(committed)
+    session.prepare_silently(committed)
     commit = SetCommit(
         node=a["node"],
         node_epoch=a["node_epoch"],
@@ -37,12 +37,12 @@ def _commit(world: World, a: Arguments) -> Result:
         stream_objects=tuple(CommittedObject(**each) for each in a["stream_objects"]),
         compacted=tuple(a["compacted"]),
     )
-    return world.run(lambda view: commit_stream_set_object(view, commit))
+    return session.run(lambda view: commit_stream_set_object(view, commit))
 
 
-def _compact(world: World, a: Arguments) -> Result:
+def _compact(session: ScenarioSession, a: Arguments) -> Result:
     if a["sources"] != [a["object"]]:  # CO-01: as CS-02
-        world.prepare_silently([a["object"]])
+        session.prepare_silently([a["object"]])
     commit = StreamCommit(
         node=a["node"],
         node_epoch=a["node_epoch"],
@@ -54,13 +54,13 @@ def _compact(world: World, a: Arguments) -> Result:
         end=a["end"],
         sources=tuple(a["sources"]),
     )
-    return world.run(lambda view: commit_stream_object(view, commit))
+    return session.run(lambda view: commit_stream_object(view, commit))
 
 
-def _clock(world: World, a: Arguments) -> Result:
-    world.controller.advance(a["advance_ms"])
-    clock = world.controller.object_clock
-    return world.run(lambda view: clock.check(view, hold_deletes=a["hold_deletes"]), deletes=[])
+def _clock(session: ScenarioSession, a: Arguments) -> Result:
+    session.controller.advance(a["advance_ms"])
+    clock = session.controller.object_clock
+    return session.run(lambda view: clock.check(view, hold_deletes=a["hold_deletes"]), deletes=[])
 
 
 PERFORM: dict[str, Perform] = {

@@ -5,10 +5,23 @@ from __future__ import annotations
 import msgspec
 
 from impl.records import KINDS
-from impl.scenario.types import Bool, Choice, Field, Int, ListOf, MapOf, SetOf, Struct, Text, Type, may, need
+from impl.scenario.types import (
+    Bool,
+    Integer,
+    ListOf,
+    MapOf,
+    OneOf,
+    String,
+    Struct,
+    StructField,
+    Type,
+    UnorderedList,
+    may,
+    need,
+)
 
 
-class Operation(msgspec.Struct, frozen=True):
+class ScenarioOperation(msgspec.Struct, frozen=True):
     """An operation of the language.
 
     ``about``: a sentence for the reference page. ``variants``: by value of the argument ``record``, further arguments.
@@ -16,36 +29,36 @@ class Operation(msgspec.Struct, frozen=True):
 
     name: str
     about: str
-    arguments: dict[str, Field]
+    arguments: dict[str, StructField]
     results: dict[str, Type]
-    variants: dict[str, dict[str, Field]] = {}
+    variants: dict[str, dict[str, StructField]] = {}
 
     @property
-    def all_arguments(self) -> dict[str, Field]:
+    def all_arguments(self) -> dict[str, StructField]:
         """The arguments, including those of all variants."""
         extra = {name: field for each in self.variants.values() for name, field in each.items()}
         return extra | self.arguments
 
 
-INT = Int()
+INT = Integer()
 BOOL = Bool()
-TEXT = Text()
-COUNT = Int(low=0)
-EPOCH = Int()
-BROKERS = SetOf(INT)
+TEXT = String()
+COUNT = Integer(low=0)
+EPOCH = Integer()
+BROKERS = UnorderedList(INT)
 STATES = ("OPENED", "CLOSED")
-STATE = Choice(STATES, "state")
+STATE = OneOf(STATES, "state")
 OBJECT_STATES = ("PREPARED", "COMMITTED", "MARK_DESTROYED")
 BROKER_STATES = ("active", "fenced", "shutting_down", "gone")
 RUNTIME_STATES = ("UNKNOWN", "CONTROLLED_SHUTDOWN", "FENCED", "ACTIVE")
 CHANGED = ("leader", "isr", "replicas", "adding", "removing", "recovery")
-RECOVERY = Choice(("RECOVERED", "RECOVERING"), "recovery state")
+RECOVERY = OneOf(("RECOVERED", "RECOVERING"), "recovery state")
 
 RECORD_KINDS = tuple(
     dict.fromkeys([*(kind.KIND for kind in KINDS if isinstance(kind.KIND, str)), "PREP", "OBJ+", "OBJX", "EPOCHS"])
 )
-RECORDS = ListOf(Choice(RECORD_KINDS, "kind of record"))
-CHANGES = MapOf(SetOf(Choice(CHANGED, "field")), whole=True)
+RECORDS = ListOf(OneOf(RECORD_KINDS, "kind of record"))
+CHANGES = MapOf(UnorderedList(OneOf(CHANGED, "field")), whole=True)
 
 MUTATES: dict[str, Type] = {"error": TEXT, "records": RECORDS}
 """The results of every operation that writes stream metadata."""

@@ -6,17 +6,17 @@ import yaml
 
 from impl.controller.view import Profile
 from impl.scenario.reading import malformed, pairs
-from impl.scenario.types import Choice, Struct, may
+from impl.scenario.types import OneOf, Struct, may
 
 VERSIONS = tuple(f"V{number}" for number in range(7))
 
 PROFILE = Struct(
     {
-        "automq_version": may(Choice(VERSIONS, "version"), "V6"),
-        "cancel": may(Choice(("H", "K"), "profile of cancel"), "H"),
-        "handshake": may(Choice(("G0", "G1"), "handshake"), "G0"),
-        "timer": may(Choice(("epoch", "automq"), "timer"), "epoch"),
-        "balancer": may(Choice(("parity", "safe"), "balancer"), "parity"),
+        "automq_version": may(OneOf(VERSIONS, "version"), "V6"),
+        "cancel": may(OneOf(("H", "K"), "profile of cancel"), "H"),
+        "handshake": may(OneOf(("G0", "G1"), "handshake"), "G0"),
+        "timer": may(OneOf(("epoch", "automq"), "timer"), "epoch"),
+        "balancer": may(OneOf(("parity", "safe"), "balancer"), "parity"),
     },
     "profile key",
 )

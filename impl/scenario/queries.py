@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from impl.controller import nodes
-from impl.scenario.world import Arguments, Perform, Result, World
+from impl.scenario.session import Arguments, Perform, Result, ScenarioSession
 
 
-def _state(world: World, a: Arguments) -> Result:
-    image = world.controller.image
+def _state(session: ScenarioSession, a: Arguments) -> Result:
+    image = session.controller.image
     row = image.streams.get(a["stream"])
     if row is None:
         return {"missing": True}
@@ -28,13 +28,13 @@ def _state(world: World, a: Arguments) -> Result:
     }
 
 
-def _entry(world: World, a: Arguments) -> Result:
-    entry = world.controller.image.entries.get(a["node"], {}).get(a["stream"])
+def _entry(session: ScenarioSession, a: Arguments) -> Result:
+    entry = session.controller.image.entries.get(a["node"], {}).get(a["stream"])
     return {"none": True} if entry is None else {"none": False, "from": entry.start, "to": entry.to}
 
 
-def _stream_set_objects(world: World, a: Arguments) -> Result:
-    held = world.controller.image.set_objects.get(a["node"], {})
+def _stream_set_objects(session: ScenarioSession, a: Arguments) -> Result:
+    held = session.controller.image.set_objects.get(a["node"], {})
     rows = sorted(held.items(), key=lambda item: (item[1].order, item[0]))
     return {
         "objects": [object_id for object_id, _ in rows],
@@ -43,23 +43,23 @@ def _stream_set_objects(world: World, a: Arguments) -> Result:
     }
 
 
-def _stream_objects(world: World, a: Arguments) -> Result:
-    held = world.controller.image.stream_objects.get(a["stream"], {})
+def _stream_objects(session: ScenarioSession, a: Arguments) -> Result:
+    held = session.controller.image.stream_objects.get(a["stream"], {})
     rows = sorted(held.items(), key=lambda item: (item[1].start, item[0]))
     return {"objects": [{"object": each, "start": row.start, "end": row.end} for each, row in rows]}
 
 
-def _object(world: World, a: Arguments) -> Result:
-    row = world.controller.image.objects.get(a["id"])
+def _object(session: ScenarioSession, a: Arguments) -> Result:
+    row = session.controller.image.objects.get(a["id"])
     return {"missing": True} if row is None else {"missing": False, "state": row.state.name, "size": row.size}
 
 
-def _has_opening(world: World, a: Arguments) -> Result:
-    return {"value": nodes.has_opening(world.controller.image, a["node"])}
+def _has_opening(session: ScenarioSession, a: Arguments) -> Result:
+    return {"value": nodes.has_opening(session.controller.image, a["node"])}
 
 
-def _registration(world: World, a: Arguments) -> Result:
-    controller = world.controller
+def _registration(session: ScenarioSession, a: Arguments) -> Result:
+    controller = session.controller
     state = nodes.runtime_state(controller.image, a["node"], now=controller.now, left=controller.heartbeats.left)
     return {"missing": False, "state": state} | nodes.registration(
         controller.view, a["node"], left=controller.heartbeats.left

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 from impl.scenario.matching import show
-from impl.scenario.operation import Operation
-from impl.scenario.types import Choice, Field, MapOf, SetOf, Type
+from impl.scenario.operation import ScenarioOperation
+from impl.scenario.types import MapOf, OneOf, StructField, Type, UnorderedList
 from impl.scenario.vocabulary import LATER, LAYERS
 
 PAGE = Path(__file__).parents[2] / "docs" / "scenarios.md"
@@ -28,7 +28,7 @@ def table(layer: str) -> str:
     return "\n".join(["| op | meaning | arguments | result keys |", "|---|---|---|---|", *rows, ""])
 
 
-def _row(operation: Operation) -> str:
+def _row(operation: ScenarioOperation) -> str:
     arguments = ", ".join(_argument(name, field) for name, field in operation.arguments.items())
     for kind, fields in operation.variants.items():
         arguments += f"; {kind}: {', '.join(_argument(name, field) for name, field in fields.items())}"
@@ -36,9 +36,9 @@ def _row(operation: Operation) -> str:
     return f"| `{operation.name}` | {operation.about} | {arguments or 'none'} | {results or 'none'} |"
 
 
-def _argument(name: str, field: Field) -> str:
+def _argument(name: str, field: StructField) -> str:
     """The name; with ``?`` if it may be left out, with the default if there is one."""
-    words = f" ({_words(field.type)})" if isinstance(field.type, Choice) else ""
+    words = f" ({_words(field.type)})" if isinstance(field.type, OneOf) else ""
     if field.required:
         return f"`{name}`{words}"
     if field.default in (None, ...):
@@ -49,10 +49,10 @@ def _argument(name: str, field: Field) -> str:
 def _result(name: str, kind: Type) -> str:
     if isinstance(kind, MapOf) and kind.whole:
         return f"`{name}` (whole)"
-    return f"`{name}` (set)" if isinstance(kind, SetOf) else f"`{name}`"
+    return f"`{name}` (set)" if isinstance(kind, UnorderedList) else f"`{name}`"
 
 
-def _words(kind: Choice) -> str:
+def _words(kind: OneOf) -> str:
     return " / ".join(kind.words)
 
 

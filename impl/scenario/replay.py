@@ -7,7 +7,7 @@ from typing import Any
 from impl.metadata.image import Image
 from impl.metadata.log import replay
 from impl.metadata.snapshot import decode, encode, load, snapshot
-from impl.scenario.world import World
+from impl.scenario.session import ScenarioSession
 
 TABLES = (
     *("streams", "ranges", "stream_objects", "set_objects", "nodes", "entries", "objects", "kv", "brokers"),
@@ -15,18 +15,18 @@ TABLES = (
 )
 
 
-def check_replay(world: World, _: int) -> str | None:
+def check_replay(session: ScenarioSession, _: int) -> str | None:
     """The first table in which a rebuilt image differs, in words; None if there is none.
 
     As built, a snapshot has no failover flag (AM-02); the flags are left out then.
     """
-    log, as_built = world.controller.log, world.controller.profile.as_built
+    log, as_built = session.controller.log, session.controller.profile.as_built
     whole = log.begin == 0  # else a controller took over with a snapshot (AM-02)
-    problem = _compare("the log", world.controller.image, replay(log.batches)) if whole else None
+    problem = _compare("the log", session.controller.image, replay(log.batches)) if whole else None
     if problem is not None:
         return problem
-    rebuilt = load(decode(encode(snapshot(world.controller.image, as_built))))
-    return _compare("a snapshot", world.controller.image, rebuilt, flags="AM-02" not in as_built)
+    rebuilt = load(decode(encode(snapshot(session.controller.image, as_built))))
+    return _compare("a snapshot", session.controller.image, rebuilt, flags="AM-02" not in as_built)
 
 
 def _compare(source: str, image: Image, rebuilt: Image, *, flags: bool = True) -> str | None:

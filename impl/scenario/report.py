@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from impl.scenario.language import Call, Step
-from impl.scenario.matching import Difference, show
+from impl.scenario.language import OperationCall, ScenarioStep
+from impl.scenario.matching import Mismatch, show
 from impl.scenario.runner import Failure, ScenarioVerdict
 
 WIDE = 60
@@ -54,7 +54,7 @@ def title(failure: Failure) -> str:
     return f"step {failure.number}{when}: {said(failure.step, failure.call)}"
 
 
-def said(step: Step, call: Call) -> str:
+def said(step: ScenarioStep, call: OperationCall) -> str:
     """A call as a scenario file writes it."""
     return f"{{{', '.join([f'op: {step.op}', *(f'{name}: {show(value)}' for name, value in call.said.items())])}}}"
 
@@ -93,11 +93,11 @@ def to_json(verdict: ScenarioVerdict) -> str:
     return json.dumps(answer, ensure_ascii=False)
 
 
-def _table(rows: Sequence[Difference]) -> list[str]:
+def _table(rows: Sequence[Mismatch]) -> list[str]:
     """The differences in three columns. A row with a wide value takes three lines instead."""
     narrow = [row for row in rows if max(len(row.expected), len(row.actual)) <= WIDE]
     first = max((len(row.path) for row in narrow), default=0)
-    second = max((len(row.expected) for row in [*narrow, Difference("", "expected", "")]), default=0)
+    second = max((len(row.expected) for row in [*narrow, Mismatch("", "expected", "")]), default=0)
     lines = [f"{'':{first}}  {'expected':{second}}  actual"] if narrow else []
     for row in rows:
         if row in narrow:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import msgspec
 
 from impl.scenario import assignment, inject, objects, queries, streams
-from impl.scenario.language import Call, Scenario, Step
-from impl.scenario.matching import Difference, differences
-from impl.scenario.world import Perform, Result, World
+from impl.scenario.language import OperationCall, Scenario, ScenarioStep
+from impl.scenario.matching import Mismatch, differences
+from impl.scenario.session import Perform, Result, ScenarioSession
 
 PERFORM: dict[str, Perform] = {
     **streams.PERFORM,
@@ -27,11 +27,11 @@ class Failure(msgspec.Struct, frozen=True):
     ``when``: the change that the runner made to the controller before, such as a change of controller, in words.
     """
 
-    step: Step
+    step: ScenarioStep
     number: int
-    call: Call
+    call: OperationCall
     result: Result = {}
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[Mismatch, ...] = ()
     reason: str = ""
     when: str = ""
 
@@ -48,39 +48,39 @@ class ScenarioVerdict(msgspec.Struct, frozen=True):
     excused: tuple[str, ...] = ()
 
 
-Hook = Callable[[World, int], str | None]
-"""Called with the world and the number of a step, from 1. Returns a problem in words, or None."""
+Hook = Callable[[ScenarioSession, int], str | None]
+"""Called with the session and the number of a step, from 1. Returns a problem in words, or None."""
 
 
 def run(
     scenario: Scenario, as_built: frozenset[str] = frozenset(), *, before: Hook | None = None, after: Hook | None = None
 ) -> ScenarioVerdict:
-    """Run a scenario in a world of its own. The hooks run before each step, and after each call."""
-    world = World(scenario, as_built)
+    """Run a scenario in a session of its own. The hooks run before each step, and after each call."""
+    session = ScenarioSession(scenario, as_built)
     for number, step in enumerate(scenario.steps, 1):
         if before is not None:
-            before(world, number)
-        failure = _run_step(world, step, number, after)
+            before(session, number)
+        failure = _run_step(session, step, number, after)
         if failure is not None:
             return ScenarioVerdict(scenario, failure)
     return ScenarioVerdict(scenario)
 
 
-def _run_step(world: World, step: Step, number: int, after: Hook | None) -> Failure | None:
+def _run_step(session: ScenarioSession, step: ScenarioStep, number: int, after: Hook | None) -> Failure | None:
     for _ in range(step.repeat):
         for call in step.calls:
-            failure = _run_call(world, step, number, call)
+            failure = _run_call(session, step, number, call)
             if failure is not None:
                 return failure
-            problem = None if after is None else after(world, number)
+            problem = None if after is None else after(session, number)
             if problem is not None:
                 return Failure(step, number, call, reason=problem)
     return None
 
 
-def _run_call(world: World, step: Step, number: int, call: Call) -> Failure | None:
+def _run_call(session: ScenarioSession, step: ScenarioStep, number: int, call: OperationCall) -> Failure | None:
     try:
-        result = PERFORM[step.op](world, call.arguments)
+        result = PERFORM[step.op](session, call.arguments)
     except Exception as error:  # noqa: BLE001 - a bug of the controller fails the step
         return Failure(step, number, call, reason=f"the controller failed: {type(error).__name__}: {error}")
     found = differences(call.expected, result, step.tolerance)

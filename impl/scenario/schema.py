@@ -8,9 +8,9 @@ from typing import Any
 from urllib.parse import quote
 
 from impl.scenario.language import CLOCK, REPEAT
-from impl.scenario.operation import BOOL, BROKERS, CHANGES, INT, RECORDS, TEXT, Operation
+from impl.scenario.operation import BOOL, BROKERS, CHANGES, INT, RECORDS, TEXT, ScenarioOperation
 from impl.scenario.profile import PROFILE
-from impl.scenario.types import Field, Int, ListOf, Number, Schema, Struct, Text, Type, may
+from impl.scenario.types import Integer, ListOf, Number, Schema, String, Struct, StructField, Type, may
 from impl.scenario.vocabulary import OPERATIONS
 
 FILE = Path(__file__).with_name("scenario.schema.json")
@@ -35,11 +35,11 @@ def schema() -> Schema:
         "title": "Scenario of the reference implementation",
         "type": "object",
         "properties": {
-            "name": Text().schema(),
+            "name": String().schema(),
             "profile": PROFILE.schema(),
             "clock": CLOCK.schema(),
-            "absent": ListOf(Int()).schema(),
-            "setup": Text().schema(),
+            "absent": ListOf(Integer()).schema(),
+            "setup": String().schema(),
             "steps": {
                 "type": "array",
                 "minItems": 1,
@@ -83,7 +83,7 @@ def _shared(value: Any, definitions: dict[str, Schema], within: str = "") -> Any
     return [_shared(each, definitions) for each in value] if isinstance(value, list) else value
 
 
-def _step(operation: Operation) -> Schema:
+def _step(operation: ScenarioOperation) -> Schema:
     """The schema of a step. The required arguments stand in the step itself, or in the maps of ``each``."""
     if not operation.variants:
         return _variant(operation, operation.arguments, {})
@@ -94,7 +94,7 @@ def _step(operation: Operation) -> Schema:
     return {"oneOf": kinds}
 
 
-def _variant(operation: Operation, arguments: dict[str, Field], fixed: Schema) -> Schema:
+def _variant(operation: ScenarioOperation, arguments: dict[str, StructField], fixed: Schema) -> Schema:
     values = {name: field.type.schema() for name, field in arguments.items()} | fixed
     expected = _reference(f"{operation.name} result")
     argument_map = {"type": "object", "properties": values | {"expect": expected}, "additionalProperties": False}

@@ -6,20 +6,20 @@ from functools import partial
 
 from impl.controller import nodes, streams
 from impl.records import PARTITION_TAG, TOPIC_TAG, Tag
-from impl.scenario.world import Arguments, Perform, Result, World
+from impl.scenario.session import Arguments, Perform, Result, ScenarioSession
 
 
-def _openings(world: World, a: Arguments) -> Result:
-    return world.run(
+def _openings(session: ScenarioSession, a: Arguments) -> Result:
+    return session.run(
         lambda view: streams.get_opening_streams(view, a["node"], a["node_epoch"], a["failover"]), streams=[]
     )
 
 
-def _create(world: World, a: Arguments) -> Result:
+def _create(session: ScenarioSession, a: Arguments) -> Result:
     if a["topic"] is not None:
-        world.know_topic(a["topic"])
+        session.know_topic(a["topic"])
     tags = _tags(a["topic"], a["partition"])
-    return world.run(lambda view: streams.create_stream(view, a["node"], a["node_epoch"], tags))
+    return session.run(lambda view: streams.create_stream(view, a["node"], a["node_epoch"], tags))
 
 
 def _tags(topic: str | None, partition: int | None) -> tuple[Tag, ...]:
@@ -29,53 +29,53 @@ def _tags(topic: str | None, partition: int | None) -> tuple[Tag, ...]:
     return (Tag(TOPIC_TAG, topic), Tag(PARTITION_TAG, str(partition or 0)))
 
 
-def _open(world: World, a: Arguments) -> Result:
+def _open(session: ScenarioSession, a: Arguments) -> Result:
     opening = partial(
         streams.open_stream, node=a["node"], node_epoch=a["node_epoch"], stream=a["stream"], epoch=a["epoch"]
     )
-    return world.answer(world.controller.open(opening, a["stream"]))
+    return session.answer(session.controller.open(opening, a["stream"]))
 
 
-def _close(world: World, a: Arguments) -> Result:
-    return world.run(
+def _close(session: ScenarioSession, a: Arguments) -> Result:
+    return session.run(
         lambda view: streams.close_stream(view, a["node"], a["node_epoch"], a["stream"], a["epoch"], a["end"])
     )
 
 
-def _trim(world: World, a: Arguments) -> Result:
-    return world.run(
+def _trim(session: ScenarioSession, a: Arguments) -> Result:
+    return session.run(
         lambda view: streams.trim_stream(view, a["node"], a["node_epoch"], a["stream"], a["epoch"], a["to"])
     )
 
 
-def _delete(world: World, a: Arguments) -> Result:
-    return world.run(lambda view: streams.delete_stream(view, a["stream"]))
+def _delete(session: ScenarioSession, a: Arguments) -> Result:
+    return session.run(lambda view: streams.delete_stream(view, a["stream"]))
 
 
-def _describe(world: World, a: Arguments) -> Result:
-    return world.run(
+def _describe(session: ScenarioSession, a: Arguments) -> Result:
+    return session.run(
         lambda view: streams.describe_streams(view, a["stream"], a["node"], a["topic"], a["partition"]), streams=[]
     )
 
 
-def _register(world: World, a: Arguments) -> Result:
-    return world.run(lambda view: nodes.register_node(view, a["node"], a["node_epoch"], a["wal_config"], a["tags"]))
+def _register(session: ScenarioSession, a: Arguments) -> Result:
+    return session.run(lambda view: nodes.register_node(view, a["node"], a["node_epoch"], a["wal_config"], a["tags"]))
 
 
-def _lock(world: World, a: Arguments) -> Result:
-    return world.run(lambda view: nodes.lock_node(view, a["node"]))
+def _lock(session: ScenarioSession, a: Arguments) -> Result:
+    return session.run(lambda view: nodes.lock_node(view, a["node"]))
 
 
-def _unlock(world: World, a: Arguments) -> Result:
-    return world.run(lambda view: nodes.unlock_node(view, a["node"]))
+def _unlock(session: ScenarioSession, a: Arguments) -> Result:
+    return session.run(lambda view: nodes.unlock_node(view, a["node"]))
 
 
-def _unregister(world: World, a: Arguments) -> Result:
-    return world.run(lambda view: nodes.unregister_node(view, a["node"]))
+def _unregister(session: ScenarioSession, a: Arguments) -> Result:
+    return session.run(lambda view: nodes.unregister_node(view, a["node"]))
 
 
-def _scale_in(world: World, _: Arguments) -> Result:
-    return world.run(nodes.scale_in_cleanup)
+def _scale_in(session: ScenarioSession, _: Arguments) -> Result:
+    return session.run(nodes.scale_in_cleanup)
 
 
 PERFORM: dict[str, Perform] = {

@@ -60,7 +60,7 @@ class Type(msgspec.Struct, frozen=True):
         return self.schema()
 
 
-class Int(Type, frozen=True):
+class Integer(Type, frozen=True):
     """An integer."""
 
     low: int = -LARGEST - 1
@@ -113,7 +113,7 @@ class Bool(Type, frozen=True):
         return {"type": "boolean"}
 
 
-class Text(Type, frozen=True):
+class String(Type, frozen=True):
     """Text. Only the word null and the empty text need quotes."""
 
     def value(self, node: yaml.Node) -> str:
@@ -125,7 +125,7 @@ class Text(Type, frozen=True):
         return {"type": ["string", "number", "boolean"]}
 
 
-class Choice(Type, frozen=True):
+class OneOf(Type, frozen=True):
     """One of some words."""
 
     words: tuple[str, ...]
@@ -177,7 +177,7 @@ class ListOf(Type, frozen=True):
         return {"type": "array", "items": self.inner.pattern_schema()}
 
 
-class SetOf(ListOf, frozen=True):
+class UnorderedList(ListOf, frozen=True):
     """A list whose order does not matter. A repeated member of an expectation counts once."""
 
     def own_pattern(self, node: yaml.Node) -> Pattern:
@@ -227,7 +227,7 @@ class ByNumber(MapOf, frozen=True):
         }
 
 
-class Field(msgspec.Struct, frozen=True):
+class StructField(msgspec.Struct, frozen=True):
     """A field of a map. One that is not required has a default, or is absent."""
 
     type: Type
@@ -235,20 +235,20 @@ class Field(msgspec.Struct, frozen=True):
     default: Any = None
 
 
-def need(kind_of_value: Type) -> Field:
+def need(kind_of_value: Type) -> StructField:
     """A field that must be given."""
-    return Field(kind_of_value)
+    return StructField(kind_of_value)
 
 
-def may(kind_of_value: Type, default: Any = None) -> Field:
+def may(kind_of_value: Type, default: Any = None) -> StructField:
     """A field that may be given."""
-    return Field(kind_of_value, required=False, default=default)
+    return StructField(kind_of_value, required=False, default=default)
 
 
 class Struct(Type, frozen=True):
     """A map with named fields. Fields that an expectation leaves out are not compared."""
 
-    fields: dict[str, Field]
+    fields: dict[str, StructField]
     what: str = "key"
 
     def value(self, node: yaml.Node) -> dict[str, Any]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from impl.scenario.operation import Operation
+from impl.scenario.operation import ScenarioOperation
 from impl.scenario.words_assignment import ASSIGNMENT_OPERATIONS
 from impl.scenario.words_queries import QUERIES
 from impl.scenario.words_streams import STREAM_OPERATIONS
 
-LAYERS: dict[str, tuple[Operation, ...]] = {
+LAYERS: dict[str, tuple[ScenarioOperation, ...]] = {
     "stream": STREAM_OPERATIONS,
     "query": QUERIES,
     "assignment": ASSIGNMENT_OPERATIONS,
 }
-OPERATIONS: dict[str, Operation] = {each.name: each for layer in LAYERS.values() for each in layer}
+OPERATIONS: dict[str, ScenarioOperation] = {each.name: each for layer in LAYERS.values() for each in layer}
 
 LATER: dict[str, tuple[str, ...]] = {
     "zone": (

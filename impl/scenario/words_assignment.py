@@ -13,39 +13,39 @@ from impl.scenario.operation import (
     RECORDS,
     RECOVERY,
     TEXT,
-    Operation,
+    ScenarioOperation,
     struct,
 )
-from impl.scenario.types import ByNumber, Choice, ListOf, MapOf, Nullable, SetOf, may, need
+from impl.scenario.types import ByNumber, ListOf, MapOf, Nullable, OneOf, UnorderedList, may, need
 
 PARTITION = {"topic": need(TEXT), "partition": need(COUNT)}
 
 ASSIGNMENT_OPERATIONS = (
-    Operation(
+    ScenarioOperation(
         "broker",
         "A broker becomes active, fenced, shutting_down or gone.",
-        {"node": need(INT), "state": need(Choice(BROKER_STATES, "state"))},
+        {"node": need(INT), "state": need(OneOf(BROKER_STATES, "state"))},
         ASSIGNS,
     ),
-    Operation(
+    ScenarioOperation(
         "drain",
         "One eviction pass over a broker in controlled shutdown moves up to 100 of its elastic partitions.",
         {"node": need(INT)},
         ASSIGNS | {"moved": INT},
     ),
-    Operation(
+    ScenarioOperation(
         "create_topic",
         "A topic with its partitions; each lists its replicas.",
         {"topic": need(TEXT), "partitions": need(ListOf(ListOf(INT))), "elastic": may(BOOL, False)},
         ASSIGNS,
     ),
-    Operation(
+    ScenarioOperation(
         "alter",
         "Reassignments start, or are cancelled by null (RA-01 to RA-08, RA-41 to RA-48, CA-20 to CA-54).",
         {"topics": need(MapOf(ByNumber(Nullable(ListOf(INT)))))},
-        ASSIGNS | {"topics": SetOf(TEXT), "rows": MapOf(TEXT, whole=True)},
+        ASSIGNS | {"topics": UnorderedList(TEXT), "rows": MapOf(TEXT, whole=True)},
     ),
-    Operation(
+    ScenarioOperation(
         "list",
         "The reassignments in progress, of all topics by default.",
         {"topics": may(MapOf(ListOf(COUNT)))},
@@ -54,7 +54,7 @@ ASSIGNMENT_OPERATIONS = (
             "reassignments": MapOf(struct(replicas=ListOf(INT), adding=BROKERS, removing=BROKERS), whole=True),
         },
     ),
-    Operation(
+    ScenarioOperation(
         "isr",
         "A leader changes the ISR (RA-47); the epochs are the current ones by default.",
         PARTITION
@@ -67,20 +67,22 @@ ASSIGNMENT_OPERATIONS = (
         },
         ASSIGNS,
     ),
-    Operation(
+    ScenarioOperation(
         "elect",
         "The leader of a partition is elected (EL-08).",
-        PARTITION | {"kind": may(Choice(("preferred", "unclean"), "kind"), "preferred")},
+        PARTITION | {"kind": may(OneOf(("preferred", "unclean"), "kind"), "preferred")},
         ASSIGNS,
     ),
-    Operation(
+    ScenarioOperation(
         "tick",
         "Time passes, then the election timers that are due run (EL-01 to EL-06, EL-12, EL-13).",
         {"advance_ms": need(COUNT)},
         {"records": RECORDS, "changes": CHANGES, "fired": ListOf(TEXT)},
     ),
-    Operation("controller_failover", "Another controller takes over.", {}, {"records": RECORDS, "changes": CHANGES}),
-    Operation(
+    ScenarioOperation(
+        "controller_failover", "Another controller takes over.", {}, {"records": RECORDS, "changes": CHANGES}
+    ),
+    ScenarioOperation(
         "partition",
         "The registration of a partition.",
         PARTITION,
@@ -97,7 +99,7 @@ ASSIGNMENT_OPERATIONS = (
             "marker": Nullable(INT),
         },
     ),
-    Operation(
+    ScenarioOperation(
         "config",
         "Settings of the controller change.",
         {"min_insync": may(COUNT), "unclean_election": may(BOOL), "object_retention_ms": may(COUNT)},

@@ -16,7 +16,7 @@ from impl.metadata.kafka import uuid
 from impl.metadata.log import MetadataBatch, replay
 from impl.scenario.language import read_file
 from impl.scenario.runner import run
-from impl.scenario.world import World
+from impl.scenario.session import ScenarioSession
 from tests.docs.fences import ROOT
 from tests.impl.random_records import random_batches
 
@@ -82,7 +82,7 @@ SCENARIOS = sorted((ROOT / "tests" / "scenarios").rglob("*.yaml"))
 def test_the_log_of_a_scenario_makes_the_same_image(path: Path) -> None:
     """With the brokers, topics and partitions of a controller: as batches, and byte for byte as a snapshot."""
     for scenario in read_file(path):
-        worlds: list[World] = []
+        worlds: list[ScenarioSession] = []
         run(scenario, after=lambda world, _, worlds=worlds: worlds.append(world))
         log = worlds[-1].controller.log
         read = list(read_dump(write_dump(log.batches)))

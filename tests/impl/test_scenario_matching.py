@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from impl.scenario.matching import AnyOf, Difference, Fields, Items, Members, Pattern, Same, agrees, differences, show
+from impl.scenario.matching import AnyOf, Fields, Items, Members, Mismatch, Pattern, Same, agrees, differences, show
 
 
 def numbers(*values: int) -> tuple[Pattern, ...]:
@@ -79,26 +79,26 @@ def test_differences_in_order_with_their_places() -> None:
     actual = {"owner": 1, "error": "NONE", "ranges": [{"start": 0, "end": 4}, {"node": 1}]}
 
     assert differences(pattern, actual) == [
-        Difference("ranges[0].end", "3", "4"),
-        Difference("owner", "2", "1"),
+        Mismatch("ranges[0].end", "3", "4"),
+        Mismatch("owner", "2", "1"),
     ]
 
 
 def test_lists_of_other_lengths_differ_as_wholes() -> None:
     """A list of another length is shown as a whole."""
     assert differences(Fields({"records": Items((Same("A"),))}), {"records": ["B", "A"]}) == [
-        Difference("records", "[A]", "[B, A]")
+        Mismatch("records", "[A]", "[B, A]")
     ]
 
 
 def test_a_whole_map_names_what_is_too_much() -> None:
     """In a whole map each unexpected entry is a difference of its own."""
-    assert differences(Fields({"a": Same(1)}, whole=True), {"a": 1, "b": [2]}) == [Difference("b", "nothing", "[2]")]
+    assert differences(Fields({"a": Same(1)}, whole=True), {"a": 1, "b": [2]}) == [Mismatch("b", "nothing", "[2]")]
 
 
 def test_an_absent_result() -> None:
     """A missing result differs from every value, also from null."""
-    assert differences(Fields({"stream": Same(None)}), {}) == [Difference("stream", "null", "nothing")]
+    assert differences(Fields({"stream": Same(None)}), {}) == [Mismatch("stream", "null", "nothing")]
 
 
 def test_values_are_shown_as_a_file_writes_them() -> None:

@@ -12,9 +12,9 @@ from impl.scenario.language import read_text
 from impl.scenario.replay import check_replay
 from impl.scenario.report import text, to_json
 from impl.scenario.runner import PERFORM, ScenarioVerdict, run
+from impl.scenario.session import ScenarioSession
 from impl.scenario.switches import switches
 from impl.scenario.vocabulary import OPERATIONS
-from impl.scenario.world import World
 
 OPENED = """
   - {op: openings, node: 0, node_epoch: 1}
@@ -399,7 +399,7 @@ def test_replay_sees_a_change_beside_the_log() -> None:
     """An image that was changed without a log record is reported by the replay."""
     (scenario,) = read_text(f"steps:{OPENED}  - {{op: list}}\n")
 
-    def damage(world: World, number: int) -> None:
+    def damage(world: ScenarioSession, number: int) -> None:
         if number == 4:
             world.controller.image.kv["x"] = b""
 

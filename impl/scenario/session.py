@@ -1,4 +1,4 @@
-"""The world of a scenario: one controller, and the preparations that the language makes silently."""
+"""The session of a scenario: one controller, and the preparations that the language makes silently."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from impl.scenario.language import Scenario
 
 Arguments = dict[str, Any]
 Result = dict[str, Any]
-Perform = Callable[["World", Arguments], Result]
+Perform = Callable[["ScenarioSession", Arguments], Result]
 """Runs an operation with its arguments, and returns its result."""
 
 SILENT_TTL_MS = 3_600_000
@@ -31,7 +31,7 @@ CHANGED = {
 """The fields of a change record, by their names in the language."""
 
 
-class World:
+class ScenarioSession:
     """A controller with the profile and the clock of a scenario."""
 
     def __init__(self, scenario: Scenario, as_built: frozenset[str] = frozenset()) -> None:
