@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from holdfast.check.prove.clauses import literals, pool
+from holdfast.check.prove.expression_text import written
 from holdfast.ir.expr import Compare, walk
 from holdfast.ir.types import OptionalType
-from holdfast.ir.writing import written
 from tests.prove.conftest import Compiled
 
 PLAIN = """

@@ -13,9 +13,9 @@ import pytest
 from holdfast.check.budget import Budget, Meter
 from holdfast.check.prove import suggest
 from holdfast.check.prove.asking import Askers
+from holdfast.check.prove.expression_text import written
 from holdfast.check.prove.suggest import Suggester, exclusive
 from holdfast.ir.system import Property
-from holdfast.ir.writing import written
 from holdfast.lower.smt.logic import Logic
 from holdfast.lower.smt.theory import Obligation, obligations
 from tests.prove.conftest import Compiled

@@ -7,7 +7,7 @@ independently.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -50,6 +50,16 @@ EXTENDED = {
     "models.cancellation": "models.reassignment",
 }
 """Models that extend another model. No other model may import a model."""
+
+SHARED = {
+    "holdfast.cli": "a command parses and prints",
+    "holdfast.lower": "all lowerings of a system stand side by side",
+    "holdfast.records": "all answers become records in one place, and no verb may import it",
+}
+"""Packages whose modules stay there even if only one verb needs them, with the reason."""
+
+COMMANDS = {"check": "search", "rule": "rules"}
+"""The commands that have another name than the folder of their verb."""
 
 LAYERS = {
     "holdfast.lower": ["outcome", "statistics", "layout", "symmetry", "random_runs", "python", "graph", "provenance",
@@ -186,6 +196,65 @@ def test_a_circle_is_seen() -> None:
     types = "if TYPE_CHECKING:\n    from p.a import A\n"
     assert circle({"p.a": "from p import b", "p.b": "from p.c import C", "p.c": types}) != []
     assert circle({"p.a": "from p import b", "p.b": "from p.c import C", "p.c": ""}) == []
+
+
+def owner(module: str, verbs: Collection[str], commands: Collection[str]) -> str | None:
+    """The verb to which a module belongs, or its command, or its package outside ``holdfast``; None if to none."""
+    package, room, name = [*module.split("."), "", ""][:3]
+    if package != "holdfast":
+        return package
+    if room == "cli" and name in commands:
+        return COMMANDS.get(name, name)
+    return name if room == "check" and name in verbs else None
+
+
+def only_for(sources: Mapping[str, str], verbs: Collection[str]) -> dict[str, str]:
+    """The modules that, directly or through others, only one verb needs, with the verb. Its folder does not count."""
+    commands = {
+        name.split(".")[2] for _, name in imports(sources["holdfast.cli.app"]) if within(name, ["holdfast.cli"])
+    }
+    users: dict[str, set[str]] = {module: set() for module in sources}
+    for module, source in sources.items():
+        for _, name in imports(source):
+            target = name if name in sources else name.rpartition(".")[0]
+            if target in sources and target != module:
+                users[target].add(module)
+    found = {}
+    for module in sources:
+        if owner(module, verbs, commands) is not None or within(module, list(SHARED)):
+            continue
+        owners, seen, left = set(), {module}, [module]
+        while left:
+            for user in users[left.pop()] - seen:
+                seen.add(user)
+                verb = owner(user, verbs, commands)
+                if verb is None:
+                    left.append(user)
+                else:
+                    owners.add(verb)
+        if len(owners) == 1 and owners <= set(verbs):
+            found[module] = owners.pop()
+    return found
+
+
+def test_the_folder_of_a_verb_holds_what_only_it_needs() -> None:
+    """No module outside ``holdfast/check/VERB`` serves only that verb, except those of SHARED packages."""
+    verbs = [path.parent.name for path in (ROOT / "holdfast" / "check").glob("*/__init__.py")]
+    assert only_for({module_name(path): path.read_text() for path in SOURCES}, verbs) == {}
+
+
+def test_a_module_for_one_verb_is_seen() -> None:
+    """The test finds a module that one verb needs, directly or through others, and none that two verbs need."""
+    sources = {
+        "holdfast.check.search.engine": "import holdfast.runs.a\n",
+        "holdfast.cli.app": "from holdfast.cli.check import check\n",
+        "holdfast.cli.check": "from holdfast.cli.helper import help\n",
+        "holdfast.cli.helper": "from holdfast.runs.a import A\n",
+        "holdfast.runs.a": "from holdfast.ir import b\nimport holdfast.ir.c\nimport holdfast.lower.d\n",
+        "holdfast.check.walk.engine": "import holdfast.ir.c\n",
+        **dict.fromkeys(["holdfast.ir.b", "holdfast.ir.c", "holdfast.lower.d"], ""),
+    }
+    assert only_for(sources, ["search", "walk"]) == {"holdfast.runs.a": "search", "holdfast.ir.b": "search"}
 
 
 @pytest.mark.parametrize("library", SINGLE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from holdfast.ir.writing import written
+from holdfast.check.prove.expression_text import written
 from tests.language.conftest import Build
 
 EXPRESSIONS = {
