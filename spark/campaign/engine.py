@@ -26,7 +26,7 @@ from spark.campaign.reading import CampaignHeader, Row, rows_of
 from spark.campaign.sightings import Sightings
 from spark.campaign.tables import VERSION, to_parquet
 from spark.campaign.work import SHOWN, UNITS, WANTED, Assignment, run_units, show_findings
-from spark.cluster.storage import Storage, StorageError
+from spark.cluster.storage import FileStorage, StorageError
 from spark.cluster.workers import Job, Workers
 
 TASKS = 8
@@ -59,7 +59,7 @@ class CampaignProgress:
 # Beginning ---------------------------------------------------------------------------------------------------------
 
 
-def check_free(storage: Storage) -> None:
+def check_free(storage: FileStorage) -> None:
     """Raise UsageError if the storage already holds a campaign, or cannot be written."""
     storage.check_writable()
     if storage.read(CAMPAIGN) is not None or storage.list("runs"):
@@ -69,7 +69,7 @@ def check_free(storage: Storage) -> None:
         )
 
 
-def begin(storage: Storage, config: Config, system: System) -> None:
+def begin(storage: FileStorage, config: Config, system: System) -> None:
     """Write the header of a new campaign. Raises UsageError as ``check_free`` does."""
     check_free(storage)
     row = {
@@ -84,7 +84,7 @@ def begin(storage: Storage, config: Config, system: System) -> None:
     storage.write(CAMPAIGN, to_parquet("campaign", [row]))
 
 
-def check_same(storage: Storage, begun: CampaignHeader, system: System) -> None:
+def check_same(storage: FileStorage, begun: CampaignHeader, system: System) -> None:
     """Raise UsageError if the model or its scope has changed since the campaign began."""
     fingerprint = system.fingerprint_in(system.scope(begun.config.scope))
     if fingerprint != begun.fingerprint:
@@ -95,7 +95,7 @@ def check_same(storage: Storage, begun: CampaignHeader, system: System) -> None:
         )
 
 
-def check_version(storage: Storage, begun: CampaignHeader) -> None:
+def check_version(storage: FileStorage, begun: CampaignHeader) -> None:
     """Raise UsageError if another version of Holdfast began the campaign: this version may draw different runs."""
     if begun.holdfast != __version__:
         raise UsageError(
@@ -109,7 +109,7 @@ def check_version(storage: Storage, begun: CampaignHeader) -> None:
 
 def advance(
     workers: Workers,
-    storage: Storage,
+    storage: FileStorage,
     config: Config,
     target: Target,
     *,
@@ -134,7 +134,7 @@ class _Advance:
     def __init__(
         self,
         workers: Workers,
-        storage: Storage,
+        storage: FileStorage,
         config: Config,
         assignment: Assignment,
         meter: Meter,

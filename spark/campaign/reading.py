@@ -17,7 +17,7 @@ from spark.campaign.places import CAMPAIGN, UNIT_TABLES, unit_path
 from spark.campaign.tables import SCHEMAS, VERSION, from_parquet
 
 if TYPE_CHECKING:
-    from spark.cluster.storage import Storage
+    from spark.cluster.storage import FileStorage
 
 TOGETHER = 64
 """The number of units that are fetched together: a file from S3 takes longer to arrive than to decode."""
@@ -39,7 +39,7 @@ class CampaignHeader:
     actions: tuple[str, ...]
 
 
-def read_campaign(storage: Storage) -> CampaignHeader:
+def read_campaign(storage: FileStorage) -> CampaignHeader:
     """The header of the campaign in a storage. Raises UsageError if there is none, or one of another version."""
     data = storage.read(CAMPAIGN)
     if data is None:
@@ -56,7 +56,7 @@ def read_campaign(storage: Storage) -> CampaignHeader:
     )
 
 
-def units_of(storage: Storage, units: Sequence[int]) -> Iterator[tuple[int, tuple[Row, Row, Row, int]]]:
+def units_of(storage: FileStorage, units: Sequence[int]) -> Iterator[tuple[int, tuple[Row, Row, Row, int]]]:
     """For each unit: its number, its rows in ``coverage``, ``timing`` and ``runs``, and the bytes of their files.
 
     Raises UsageError if a file is missing or damaged.
@@ -71,7 +71,7 @@ def units_of(storage: Storage, units: Sequence[int]) -> Iterator[tuple[int, tupl
                 yield unit, (coverage, timing, runs, one + two + three)
 
 
-def _unit(storage: Storage, file: tuple[str, int]) -> tuple[Row, int]:
+def _unit(storage: FileStorage, file: tuple[str, int]) -> tuple[Row, int]:
     """The row of a finished unit in a table, and the size of its file in bytes.
 
     A finished unit has a file in each table, so a missing file is an error: UsageError.
@@ -91,7 +91,7 @@ def _unit(storage: Storage, file: tuple[str, int]) -> tuple[Row, int]:
     return row, len(data)
 
 
-def row_of(storage: Storage, table: str, path: str, data: bytes) -> Row:
+def row_of(storage: FileStorage, table: str, path: str, data: bytes) -> Row:
     """The only row of a file. Raises UsageError if the file has another number of rows."""
     rows = rows_of(storage, table, path, data)
     if len(rows) != 1:
@@ -99,7 +99,7 @@ def row_of(storage: Storage, table: str, path: str, data: bytes) -> Row:
     return rows[0]
 
 
-def rows_of(storage: Storage, table: str, path: str, data: bytes) -> Sequence[Row]:
+def rows_of(storage: FileStorage, table: str, path: str, data: bytes) -> Sequence[Row]:
     """The rows of a file. Raises UsageError if it is no Parquet file, or has other columns than the table."""
     try:
         rows = from_parquet(data)

@@ -9,7 +9,7 @@ import attrs
 from spark.campaign.findings import Finding, sighted
 from spark.campaign.places import unit_number, unit_path
 from spark.campaign.reading import Row, row_of
-from spark.cluster.storage import Storage
+from spark.cluster.storage import FileStorage
 
 READERS = 8
 """The number of files that are read at the same time: a file from S3 takes long to arrive."""
@@ -19,7 +19,7 @@ READERS = 8
 class Sightings:
     """The sums over the finished units in a storage. ``look`` adds new units; the sums do not depend on their order."""
 
-    storage: Storage
+    storage: FileStorage
     done: set[int] = attrs.field(factory=set)
     runs: int = 0
     violations: int = 0

@@ -21,7 +21,7 @@ from spark.campaign.reading import Row, read_campaign, rows_of, units_of
 from spark.campaign.saturation import Growth, Saturation, StateGrowth
 
 if TYPE_CHECKING:
-    from spark.cluster.storage import Storage
+    from spark.cluster.storage import FileStorage
 
 Verdict = Literal["violated", "not_found", "out_of_budget"]
 
@@ -163,7 +163,7 @@ class Summary:
         return len(self.actions) ** 2 - len(self.pairs)
 
 
-def summarise(storage: Storage) -> Summary:
+def summarise(storage: FileStorage) -> Summary:
     """Read a campaign and add up its units. Raises UsageError if there is none, or if its files are inconsistent."""
     begun = read_campaign(storage)
     asked = begun.config

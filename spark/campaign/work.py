@@ -16,7 +16,7 @@ from spark.campaign.config import Config
 from spark.campaign.findings import ShrunkRun, signature
 from spark.campaign.places import unit_path
 from spark.campaign.tables import FINDINGS, to_parquet
-from spark.cluster.storage import Storage
+from spark.cluster.storage import FileStorage
 
 UNITS = pa.schema([pa.field("unit", pa.int64(), nullable=False)])
 WANTED = pa.schema(
@@ -35,7 +35,7 @@ class Assignment:
 
     target: bytes
     config: Config
-    storage: Storage
+    storage: FileStorage
 
     def to_bytes(self) -> bytes:
         """The assignment as bytes, the payload of tasks."""

@@ -27,7 +27,7 @@ from spark.campaign.tables import TIMING, to_parquet
 from spark.campaign.text import render_status
 from spark.campaign.work import coverage_row, runs_row
 from spark.cli.run import exit_code
-from spark.cluster.storage import Storage, open_storage
+from spark.cluster.storage import FileStorage, open_storage
 
 PAGE = "report.html"
 
@@ -157,7 +157,7 @@ def plan(
     return HOLDS
 
 
-def _storage(place: str, s3: str | None) -> Storage:
+def _storage(place: str, s3: str | None) -> FileStorage:
     """The storage at one of two places. The address of S3 applies only to a place on S3: the other may be a folder."""
     return open_storage(place, s3 if place.startswith("s3://") else None)
 

@@ -26,7 +26,7 @@ from spark.campaign.text import render_summary, timing_line
 from spark.cli.options import NO_SETTINGS, SparkSettings
 from spark.cluster.session import start_cluster
 from spark.cluster.settings import SparkOptions
-from spark.cluster.storage import Storage, open_storage
+from spark.cluster.storage import FileStorage, open_storage
 
 
 def run(
@@ -166,7 +166,7 @@ def _limits(budget: str | None) -> Budget:
 
 
 def _go_on(
-    storage: Storage,
+    storage: FileStorage,
     config: Config,
     system: System,
     limits: Budget,

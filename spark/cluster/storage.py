@@ -42,7 +42,7 @@ class StorageError(HoldfastError):
     exit_code = 20
 
 
-class Storage(Protocol):
+class FileStorage(Protocol):
     """A place for files; paths use ``/``. All methods but ``check_writable`` raise StorageError if access fails."""
 
     @property
@@ -66,7 +66,7 @@ class Storage(Protocol):
 
 
 @attrs.frozen
-class Folder:
+class FolderStorage:
     """A folder on this machine, or a folder that all machines share."""
 
     name: str
@@ -138,7 +138,7 @@ class Folder:
 
 
 @attrs.frozen
-class Bucket:
+class BucketStorage:
     """A bucket on S3, below a prefix. boto3 finds the credentials itself; they are never part of this value."""
 
     name: str
@@ -221,7 +221,7 @@ class Bucket:
         return f"{where} said {code or kind}"
 
 
-def open_storage(out: str, s3: str | None, option: str = "--out") -> Storage:
+def open_storage(out: str, s3: str | None, option: str = "--out") -> FileStorage:
     """The storage that the option's value ``out`` and ``--s3`` name. Raises UsageError for invalid values."""
     if not out.startswith("s3://"):
         if "://" in out:
@@ -232,7 +232,7 @@ def open_storage(out: str, s3: str | None, option: str = "--out") -> Storage:
             raise UsageError(f"{option} is empty; name a folder, or s3://BUCKET/PREFIX")
         if os.path.isfile(out):  # noqa: PTH113 - as below
             raise UsageError(f"{option} is {out}, which is a file; name a folder, or s3://BUCKET/PREFIX")
-        return Folder(name=out, root=os.path.abspath(out), option=option)  # noqa: PTH100 - a link stays a link
+        return FolderStorage(name=out, root=os.path.abspath(out), option=option)  # noqa: PTH100 - a link stays a link
     found = re.fullmatch(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/(.*))?", out)
     if found is None:
         raise UsageError(f"{option} is {_without_user(out)}; write s3://BUCKET/PREFIX, the bucket in small letters")
@@ -240,7 +240,9 @@ def open_storage(out: str, s3: str | None, option: str = "--out") -> Storage:
     if any(part in {".", ".."} for part in parts):
         raise UsageError(f"{option} is {out}: a prefix has no . or .. in it")
     prefix = "".join(f"{part}/" for part in parts)
-    return Bucket(name=out, bucket=found[1], prefix=prefix, url=None if s3 is None else _read_url(s3), option=option)
+    return BucketStorage(
+        name=out, bucket=found[1], prefix=prefix, url=None if s3 is None else _read_url(s3), option=option
+    )
 
 
 def _read_url(text: str) -> str:

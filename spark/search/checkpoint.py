@@ -14,7 +14,7 @@ import numpy as np
 from holdfast.check.search.checkpoint import found_row, header_of, refuse_another, restore_found
 from holdfast.check.search.kernel_search import SUMMED, KernelSearch
 from holdfast.ir.errors import UsageError
-from spark.cluster.storage import Storage
+from spark.cluster.storage import FileStorage
 from spark.search.files import HEADER
 from spark.search.frontier import SparkStore
 
@@ -63,13 +63,13 @@ def _header(search: KernelSearch) -> dict[str, Any]:
     return header_of(search) | {"version": VERSION}
 
 
-def refuse_used(storage: Storage) -> None:
+def refuse_used(storage: FileStorage) -> None:
     """Raise UsageError if the storage already keeps a search: the files of two searches must not be mixed."""
     if storage.read(HEADER) is not None:
         raise UsageError(f"{storage.name} keeps a search already; go on with it by --resume, or choose another folder")
 
 
-def kept(storage: Storage) -> bytes:
+def kept(storage: FileStorage) -> bytes:
     """The checkpoint in the storage. Raises UsageError if there is none."""
     data = storage.read(HEADER)
     if data is None:

@@ -24,7 +24,7 @@ from holdfast.lower.python.interpreter import Interpreter
 from holdfast.runs.selection import Selection
 from spark.cluster.session import start_cluster
 from spark.cluster.settings import SparkOptions, read_master, read_setting
-from spark.cluster.storage import Storage, open_storage
+from spark.cluster.storage import FileStorage, open_storage
 from spark.cluster.workers import Workers
 from spark.search.checkpoint import Commits, kept, refuse_used, resume
 from spark.search.files import Scratch
@@ -48,7 +48,7 @@ class SparkSearch(KernelSearch):
         meter: Meter,
         *,
         cluster: Workers,
-        storage: Storage,
+        storage: FileStorage,
         lasting: bool = False,
         resumed: bool = False,
         small: int = SMALL,
@@ -137,7 +137,7 @@ def engine(
         machine: Interpreter, selection: Selection, symmetry: bool, keep_going: bool, meter: Meter
     ) -> SparkSearch:
         if storage is not None:
-            found: Storage = storage
+            found: FileStorage = storage
         else:
             folder = str(root / str(next(numbers)))
             found = Scratch(folder, folder)

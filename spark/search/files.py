@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.ir.errors import UsageError
-from spark.cluster.storage import Folder, Storage, StorageError
+from spark.cluster.storage import FileStorage, FolderStorage, StorageError
 
 Words = NDArray[np.int64]
 """States, one a row: an array of shape (states, words of a state)."""
@@ -38,7 +38,7 @@ CANDIDATES = "candidates"
 
 
 @attrs.frozen
-class Scratch(Folder):
+class Scratch(FolderStorage):
     """A folder for a search that will not be resumed. Its files need not survive a crash, so ``fsync`` is left out."""
 
     def write(self, path: str, data: bytes) -> None:
@@ -67,14 +67,14 @@ def candidates(depth: int, task: int, part: int) -> str:
     return f"{CANDIDATES}/level-{depth:04d}-task-{task:04d}-part-{part:03d}.npy"
 
 
-def write_rows(storage: Storage, path: str, rows: Words) -> None:
+def write_rows(storage: FileStorage, path: str, rows: Words) -> None:
     """Write a file of states."""
     file = io.BytesIO()
     np.lib.format.write_array(file, rows, allow_pickle=False)
     storage.write(path, file.getvalue())
 
 
-def read_rows(storage: Storage, path: str, count: int) -> Words:
+def read_rows(storage: FileStorage, path: str, count: int) -> Words:
     """The first ``count`` rows of a file. Raises UsageError if it has fewer, or is no file of states."""
     data = storage.read(path)
     rows = None if data is None else _rows(data)

@@ -18,7 +18,7 @@ from holdfast.lower.kernel.kernel import Kernel
 from holdfast.lower.kernel.notes import Notes
 from holdfast.lower.kernel.store import Level, Store
 from spark.cluster.ship import digest
-from spark.cluster.storage import Storage
+from spark.cluster.storage import FileStorage
 from spark.cluster.task import Work
 from spark.cluster.workers import Job, Workers
 from spark.search.files import CANDIDATES, KERNEL, Words, candidates, level, opening, write_rows
@@ -49,7 +49,7 @@ class SparkStore:
     ``tasks``: the number of tasks at a time. ``parts``: the number of parts of the states. The files depend on both.
     """
 
-    def __init__(self, kernel: Kernel, storage: Storage, cluster: Workers, *, small: int = SMALL) -> None:
+    def __init__(self, kernel: Kernel, storage: FileStorage, cluster: Workers, *, small: int = SMALL) -> None:
         self.kernel = kernel
         self.storage = storage
         self.small = small

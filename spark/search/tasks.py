@@ -23,7 +23,7 @@ import pyarrow as pa
 from holdfast.ir.errors import UsageError
 from holdfast.lower.kernel.build import build
 from spark.cluster.ship import digest
-from spark.cluster.storage import Storage
+from spark.cluster.storage import FileStorage
 from spark.search.files import KERNEL, Words, read_rows, write_rows
 
 ORDERS = pa.schema([pa.field("order", pa.string()), pa.field("notes", pa.binary())])
@@ -78,7 +78,7 @@ _machines: dict[str, TaskKernel] = {}
 class SearchSite:
     """The facts that every task of a search needs: the storage, the kernel's digest, the number of parts."""
 
-    storage: Storage
+    storage: FileStorage
     kernel: str
     parts: int
 

@@ -18,7 +18,7 @@ from spark.campaign.config import Config
 from spark.campaign.engine import advance, begin
 from spark.campaign.model_target import ModelTarget
 from spark.campaign.places import UNIT_TABLES
-from spark.cluster.storage import Folder
+from spark.cluster.storage import FolderStorage
 from spark.cluster.task import Work
 
 TABLE = Path(__file__).parents[1] / "check" / "models" / "table.py"
@@ -118,32 +118,32 @@ def config(*, removed: tuple[str, ...] = (), traces: int = 700, seed: int = 3, s
     )
 
 
-def place(folder: Path) -> Folder:
+def place(folder: Path) -> FolderStorage:
     """A storage in a folder."""
-    return Folder(name=str(folder), root=str(folder))
+    return FolderStorage(name=str(folder), root=str(folder))
 
 
-def begun(folder: Path, asked: Config) -> Folder:
+def begun(folder: Path, asked: Config) -> FolderStorage:
     """A storage in which a campaign has begun."""
     storage = place(folder)
     begin(storage, asked, table_model(asked.removed))
     return storage
 
 
-def go_on(storage: Folder, asked: Config, workers: Here | None = None) -> str | None:
+def go_on(storage: FolderStorage, asked: Config, workers: Here | None = None) -> str | None:
     """Run the missing units."""
     target = ModelTarget(table_model(asked.removed), asked)
     return advance(workers or Here(), storage, asked, target, budget=Budget(), progress=lambda _now: None)
 
 
-def ran(folder: Path, asked: Config, workers: Here | None = None) -> Folder:
+def ran(folder: Path, asked: Config, workers: Here | None = None) -> FolderStorage:
     """A storage with a complete campaign."""
     storage = begun(folder, asked)
     go_on(storage, asked, workers)
     return storage
 
 
-def tables(storage: Folder) -> dict[str, bytes]:
+def tables(storage: FolderStorage) -> dict[str, bytes]:
     """Every file of a campaign except those with times."""
     paths = ["campaign.parquet", "findings.parquet"]
     paths += [f"{table}/{name}" for table in UNIT_TABLES if table != "timing" for name in storage.list(table)]

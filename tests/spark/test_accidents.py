@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from holdfast.cli.output import CLEAR_LINE
-from spark.cluster.storage import Folder
+from spark.cluster.storage import FolderStorage
 from tests.spark.running import BROKEN, TABLE, place, tables
 
 TRACES = 8_000_000
@@ -59,7 +59,7 @@ class Campaign:
         self.shown += more
         return bool(more)
 
-    def wait_for_units(self, storage: Folder, units: int) -> None:
+    def wait_for_units(self, storage: FolderStorage, units: int) -> None:
         """Wait until N units are done."""
         while len(storage.list("runs")) < units:
             assert self.read(), self.shown

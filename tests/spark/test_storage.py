@@ -13,7 +13,7 @@ import pytest
 
 from holdfast.ir.errors import UsageError
 from spark.cluster import storage
-from spark.cluster.storage import Storage, StorageError, open_storage
+from spark.cluster.storage import FileStorage, StorageError, open_storage
 
 boto3 = pytest.importorskip("boto3")
 botocore = pytest.importorskip("botocore.exceptions")
@@ -41,7 +41,7 @@ def bucket(s3: str, keys: tuple[str, str]) -> str:
 
 
 @pytest.fixture(params=["folder", "bucket"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> FileStorage:
     """An empty storage of either kind."""
     if request.param == "folder":
         return open_storage(str(tmp_path / "new" / "runs"), None)
@@ -49,19 +49,19 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
     return open_storage(f"s3://{name}/a/b", request.getfixturevalue("s3"))
 
 
-def test_what_is_written_is_read(place: Storage) -> None:
+def test_what_is_written_is_read(place: FileStorage) -> None:
     """A written file is read back, also by another process: a storage can be pickled."""
     place.check_writable()
     place.write("runs/7", b"seven")
     place.write("runs/7", b"seven again")
-    there: Storage = pickle.loads(pickle.dumps(place))  # noqa: S301 - as the line says
+    there: FileStorage = pickle.loads(pickle.dumps(place))  # noqa: S301 - as the line says
 
     assert there.read("runs/7") == b"seven again"
     assert there.read("runs/8") is there.read("other/7") is None
     assert there == place
 
 
-def test_a_folder_lists_its_own_files(place: Storage) -> None:
+def test_a_folder_lists_its_own_files(place: FileStorage) -> None:
     """The list is sorted and without subfolders. A deleted file is gone, and deleting it again is no error."""
     for path in ("runs/10", "runs/9", "runs/deep/1", "top"):
         place.write(path, b"")
@@ -71,7 +71,7 @@ def test_a_folder_lists_its_own_files(place: Storage) -> None:
     assert place.list("runs") == ["10"]
 
 
-def test_checking_leaves_nothing(place: Storage) -> None:
+def test_checking_leaves_nothing(place: FileStorage) -> None:
     """A check writes a file and deletes it again."""
     place.check_writable()
     assert place.list("") == []
