@@ -12,10 +12,10 @@ from cyclopts import App, Parameter
 from rich.console import Console
 
 from benchmarks import engines, tlc
-from benchmarks.explored import Explored
 from benchmarks.limits import limits
 from benchmarks.machine import machine
-from benchmarks.report import Measured, Scoped, show, to_json
+from benchmarks.report import Measurements, ScopeFigures, show, to_json
+from benchmarks.scope_search import ScopeSearch
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import System
 
@@ -56,7 +56,7 @@ def measure(
     drawn = [engines.walked(model, "one_word", traces=traces, depth=DEPTH, properties=least) for _ in range(repeat)]
     starts = [engines.second_start() for _ in range(repeat)]
     lived = [engines.lived("tiny" if quick else "default") for _ in range(repeat)]
-    measured = Measured(
+    measured = Measurements(
         machine=facts,
         scopes=scopes,
         limits=limits(repeat),
@@ -145,15 +145,15 @@ def conform(
         Console().print(line, highlight=False, soft_wrap=True)
 
 
-def _simulate(model: System, quick: bool) -> tlc.Simulated:
+def _simulate(model: System, quick: bool) -> tlc.SimulationSpeed:
     return tlc.simulate(model.scopes["one_word"], runs=200 if quick else 10_000, depth=DEPTH)
 
 
-def _scoped(model: System, name: str, repeat: int, say: Callable[[str], None]) -> Scoped:
+def _scoped(model: System, name: str, repeat: int, say: Callable[[str], None]) -> ScopeFigures:
     """Measure one scope. The engines take turns, so that other load on the machine affects them equally."""
     scope = model.scopes[name]
     engines.explore(model, name, engine="kernel")  # Compiles the kernel, so that compiling is not measured.
-    found: list[tuple[Explored, ...]] = []
+    found: list[tuple[ScopeSearch, ...]] = []
     for turn in range(repeat):
         say(f"{name}: turn {turn + 1} of {repeat}")
         found.append(
@@ -170,10 +170,10 @@ def _scoped(model: System, name: str, repeat: int, say: Callable[[str], None]) -
         model, name, engine="interpreter", states=INTERPRETED if reached > INTERPRETED else None
     )
     by_tlc, one, two = (min(turns, key=lambda explored: explored.seconds) for turns in zip(*found, strict=True))
-    return Scoped(by_tlc, one, two, interpreted, profile)
+    return ScopeFigures(by_tlc, one, two, interpreted, profile)
 
 
-def _require_equal(name: str, *found: Explored) -> None:
+def _require_equal(name: str, *found: ScopeSearch) -> None:
     """Raise RuntimeError if the checkers have not done the same work: then their times are not comparable."""
     answers = {(explored.distinct, explored.depth) for explored in found}
     if len(answers) > 1:

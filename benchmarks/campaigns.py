@@ -23,7 +23,7 @@ from spark.campaign.engine import advance, begin
 from spark.campaign.model_target import ModelTarget
 from spark.cluster.session import Cluster, start_cluster
 from spark.cluster.settings import SparkOptions
-from spark.cluster.storage import Folder
+from spark.cluster.storage import FolderStorage
 
 MODEL = "reassignment"
 WARM = 100_000
@@ -31,7 +31,7 @@ WARM = 100_000
 
 
 @attrs.frozen
-class Campaigned:
+class CampaignCosts:
     """The costs of a campaign of ``traces`` runs, and of the same runs on the bare kernel; all times in seconds.
 
     ``cpu``: processor time of driver, Java and workers together. ``kernel_cpu``: processor time of the bare kernel.
@@ -51,7 +51,7 @@ class Campaigned:
         return self.cpu / self.kernel_cpu - 1
 
 
-def campaigned(traces: int, cores: int, depth: int) -> Campaigned:
+def campaigned(traces: int, cores: int, depth: int) -> CampaignCosts:
     """Measure a campaign, and then its runs on the bare kernel."""
     config = _config(traces, depth)
     target = ModelTarget(load_variant(MODEL), config)
@@ -68,7 +68,7 @@ def campaigned(traces: int, cores: int, depth: int) -> Campaigned:
     with _computing() as bare:
         for unit in range(config.units):
             kernel.walks.sample(0, config.traces_of(unit), config.seed_of(unit))
-    return Campaigned(traces, cores, start, whole, used[0], bare[0])
+    return CampaignCosts(traces, cores, start, whole, used[0], bare[0])
 
 
 def _config(traces: int, depth: int) -> Config:
@@ -78,7 +78,7 @@ def _config(traces: int, depth: int) -> Config:
 
 
 def _run(cluster: Cluster, folder: Path, config: Config, target: ModelTarget) -> None:
-    storage = Folder(name=str(folder), root=str(folder))
+    storage = FolderStorage(name=str(folder), root=str(folder))
     begin(storage, config, target.system)
     advance(cluster, storage, config, target, budget=Budget(), progress=lambda _now: None)
 
@@ -104,7 +104,7 @@ def _used() -> dict[int, float]:
     return found
 
 
-def lines(found: Campaigned) -> Iterator[str]:
+def lines(found: CampaignCosts) -> Iterator[str]:
     """The figures in words, with the goals."""
     start = f"{found.start:,.1f} s for Spark to start"
     kernel = f"the bare kernel {found.kernel_cpu:,.1f} s"

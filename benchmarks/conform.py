@@ -48,7 +48,7 @@ COUNTED = ("append", "open")
 
 
 @attrs.frozen
-class Figures:
+class ConformanceFigures:
     """The measured figures.
 
     ``whole``, ``unknown``, ``hidden``: events per second. ``dump``: records per second, for ``records`` records.
@@ -64,7 +64,7 @@ class Figures:
     memory: dict[int, int]
 
 
-def measured(events: int = 100_000, repeat: int = 3, most: int | None = None) -> Figures:
+def measured(events: int = 100_000, repeat: int = 3, most: int | None = None) -> ConformanceFigures:
     """Measure everything. Of ``repeat`` measurements, the fastest counts.
 
     ``most``: the number of events of the larger log for the memory; by default twice ``events``.
@@ -81,10 +81,10 @@ def measured(events: int = 100_000, repeat: int = 3, most: int | None = None) ->
         records = _dump(dump, events)
         dumped = max(_once_dump(dump, records) for _ in range(repeat))
         memory = {count: _memory(log, count, Path(folder, "d.log")) for count in (events, largest)}
-    return Figures(events, whole, unknown, hidden, dumped, records, memory)
+    return ConformanceFigures(events, whole, unknown, hidden, dumped, records, memory)
 
 
-def lines(found: Figures) -> Iterator[str]:
+def lines(found: ConformanceFigures) -> Iterator[str]:
     """The figures, and whether the goals are met."""
 
     def goal(text: str, met: bool) -> str:

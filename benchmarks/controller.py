@@ -36,7 +36,7 @@ STREAM_BYTES = 1_000
 
 
 @attrs.frozen
-class Figures:
+class ControllerFigures:
     """The measured figures.
 
     ``turn``: seconds for a turn of an empty loop. ``rate``: operations per second, for ``operations`` operations.
@@ -52,7 +52,7 @@ class Figures:
     memory: float
 
 
-def measured(streams: int = 100_000, moves: int = 20_000, repeat: int = 3) -> Figures:
+def measured(streams: int = 100_000, moves: int = 20_000, repeat: int = 3) -> ControllerFigures:
     """Measure everything. Of ``repeat`` measurements, the fastest counts."""
     turn = min(_seconds(_loop) for _ in range(repeat)) / TURNS
     times, count = [], 0
@@ -62,10 +62,10 @@ def measured(streams: int = 100_000, moves: int = 20_000, repeat: int = 3) -> Fi
         count = len(operations)
     data = stored(streams)
     load = min(_seconds(lambda: snapshot.load(snapshot.decode(data))) for _ in range(repeat))
-    return Figures(turn, count / min(times), count, streams, len(data), load, _memory(data, streams))
+    return ControllerFigures(turn, count / min(times), count, streams, len(data), load, _memory(data, streams))
 
 
-def lines(found: Figures) -> Iterator[str]:
+def lines(found: ControllerFigures) -> Iterator[str]:
     """The figures, their ratios, and whether the goals are met."""
 
     def goal(text: str, met: bool) -> str:
@@ -82,7 +82,7 @@ def lines(found: Figures) -> Iterator[str]:
     yield goal(f"{memory} (goal at most {STREAM_BYTES:,})", found.memory <= STREAM_BYTES)
 
 
-def _loads(found: Figures) -> bool:
+def _loads(found: ControllerFigures) -> bool:
     return found.load <= LOAD_SECONDS
 
 

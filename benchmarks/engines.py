@@ -13,7 +13,7 @@ from typing import Any
 import attrs
 
 from benchmarks.clock import now, own
-from benchmarks.explored import Explored
+from benchmarks.scope_search import ScopeSearch
 from holdfast.check.budget import Budget
 from holdfast.check.live.engine import live
 from holdfast.check.search.engine import Engine, search
@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[1]
 
 
 @attrs.frozen
-class Profile:
+class SearchProfile:
     """The profile of a search on one core: nanoseconds for each stored state, by part; see ``PARTS``."""
 
     parts: dict[str, float]
@@ -53,7 +53,7 @@ def system() -> System:
     return load_variant(str(MODEL))
 
 
-def explore(model: System, scope: str, *, engine: Engine, cores: int = 1, states: int | None = None) -> Explored:
+def explore(model: System, scope: str, *, engine: Engine, cores: int = 1, states: int | None = None) -> ScopeSearch:
     """Search a scope without symmetry, up to ``states`` states if given. Raises RuntimeError for another verdict."""
     result = search(
         model, model.scopes[scope], symmetry=False, engine=engine, cores=cores, budget=Budget(states=states)
@@ -61,7 +61,7 @@ def explore(model: System, scope: str, *, engine: Engine, cores: int = 1, states
     if result.verdict != ("exhausted" if states is None else "out_of_budget"):
         raise RuntimeError(f"{engine} in scope {scope}: {result.verdict}, {result.ended_by}")
     figures = result.figures
-    return Explored(figures.distinct, figures.generated, figures.depth, result.timing.seconds)
+    return ScopeSearch(figures.distinct, figures.generated, figures.depth, result.timing.seconds)
 
 
 def walked(model: System, scope: str, *, traces: int, depth: int, properties: Sequence[str] | None = None) -> float:
@@ -74,7 +74,7 @@ def walked(model: System, scope: str, *, traces: int, depth: int, properties: Se
 
 
 @attrs.frozen
-class Lived:
+class LivenessCost:
     """Liveness compared with the search of the same states: the number of states, and the seconds of each on a core."""
 
     states: int
@@ -87,7 +87,7 @@ class Lived:
         return self.live / self.search
 
 
-def lived(scope: str) -> Lived:
+def lived(scope: str) -> LivenessCost:
     """Measure liveness of `stream_log` in a scope, and a search of the same graph.
 
     The search runs without symmetry, and with no property beyond those that liveness needs. Kernels are compiled before
@@ -102,7 +102,7 @@ def lived(scope: str) -> Lived:
     found = search(model, chosen, symmetry=False, properties=asked, engine="kernel", cores=1)
     if owed.verdict != "exhausted" or found.figures.distinct != owed.figures.states:
         raise RuntimeError(f"stream_log in scope {scope}: live and the search do not agree on the states")
-    return Lived(owed.figures.states, found.timing.seconds, owed.timing.seconds)
+    return LivenessCost(owed.figures.states, found.timing.seconds, owed.timing.seconds)
 
 
 def second_start() -> tuple[float, float]:
@@ -127,7 +127,7 @@ def _start(cache: str) -> float:
     return now() - begun
 
 
-def profile(model: System, scope: str) -> Profile:
+def profile(model: System, scope: str) -> SearchProfile:
     """Search a scope on one core, and measure each call of machine code.
 
     The clock is the processor time of the thread, so other load on the machine does not count.
@@ -144,7 +144,7 @@ def profile(model: System, scope: str) -> Profile:
     spent["rest"] = own() - begun - sum(spent.values())
     taken = sum(int(notes.taken.sum()) for notes in store.notes)
     parts = {part: seconds / store.count * 1e9 for part, seconds in spent.items()}
-    return Profile(parts, store.bytes_per_state, taken / store.count)
+    return SearchProfile(parts, store.bytes_per_state, taken / store.count)
 
 
 class _Timed:

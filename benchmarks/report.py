@@ -9,26 +9,26 @@ import attrs
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.engines import PARTS, Lived, Profile
-from benchmarks.explored import Explored
+from benchmarks.engines import PARTS, LivenessCost, SearchProfile
 from benchmarks.limits import Limits
 from benchmarks.machine import Machine
-from benchmarks.tlc import Simulated
+from benchmarks.scope_search import ScopeSearch
+from benchmarks.tlc import SimulationSpeed
 
 
 @attrs.define
-class Scoped:
+class ScopeFigures:
     """The measurements of one scope; of several measurements, the fastest."""
 
-    tlc: Explored
-    one: Explored
-    two: Explored
-    interpreter: Explored
-    profile: Profile
+    tlc: ScopeSearch
+    one: ScopeSearch
+    two: ScopeSearch
+    interpreter: ScopeSearch
+    profile: SearchProfile
 
 
 @attrs.define
-class Measured:
+class Measurements:
     """All measurements of one run of the benchmark.
 
     ``walked``: steps per second of random runs on one core. ``drawn``: the same for runs that check only one property.
@@ -36,14 +36,14 @@ class Measured:
     """
 
     machine: Machine
-    scopes: dict[str, Scoped]
+    scopes: dict[str, ScopeFigures]
     limits: Limits
-    simulated: Simulated
+    simulated: SimulationSpeed
     walked: float
     drawn: float
     first_start: float
     second_start: float
-    lived: Lived
+    lived: LivenessCost
 
 
 @attrs.frozen
@@ -88,7 +88,7 @@ WALKS = (
 )
 
 
-def goals(measured: Measured) -> Iterator[Goal]:
+def goals(measured: Measurements) -> Iterator[Goal]:
     """Every goal, in the order of the table."""
     for name, (times_tlc, most_bytes) in {"one_word": (60, 40), "two_words": (40, 56)}.items():
         scope = measured.scopes.get(name)
@@ -113,7 +113,7 @@ def goals(measured: Measured) -> Iterator[Goal]:
     yield Goal("a second start of ownership, to its first states", measured.second_start, 2, "s", at_most=True)
 
 
-def show(measured: Measured, console: Console) -> None:
+def show(measured: Measurements, console: Console) -> None:
     """Print the goals, the figures behind them, and the profile of the kernel."""
     found = list(goals(measured))
     table = Table(title="Goals", title_justify="left")
@@ -151,7 +151,7 @@ def show(measured: Measured, console: Console) -> None:
     )
 
 
-def _rates(measured: Measured) -> Table:
+def _rates(measured: Measurements) -> Table:
     table = Table(title="Distinct states per second (TLC: two workers)", title_justify="left")
     for column in ("scope", "states", "depth", "TLC", "interpreter", "1 core", "2 cores"):
         table.add_column(column, justify="left" if column == "scope" else "right")
@@ -161,7 +161,7 @@ def _rates(measured: Measured) -> Table:
     return table
 
 
-def _profiles(measured: Measured) -> Table:
+def _profiles(measured: Measurements) -> Table:
     table = Table(title="Where one core's time goes, in nanoseconds for each stored state", title_justify="left")
     table.add_column("part")
     for name in measured.scopes:
@@ -174,6 +174,6 @@ def _profiles(measured: Measured) -> Table:
     return table
 
 
-def to_json(measured: Measured) -> dict[str, Any]:
+def to_json(measured: Measurements) -> dict[str, Any]:
     """Everything as JSON values."""
     return attrs.asdict(measured) | {"goals": [attrs.asdict(goal) | {"met": goal.met} for goal in goals(measured)]}

@@ -6,7 +6,7 @@ import attrs
 
 
 @attrs.frozen
-class Explored:
+class ScopeSearch:
     """A search of a whole scope, unless a limit on states ended it.
 
     ``depth``: the largest number of steps on a shortest run to a state. ``seconds``: the time of exploring, without the

@@ -15,7 +15,7 @@ import attrs
 
 from benchmarks import engines
 from benchmarks.clock import now
-from benchmarks.explored import Explored
+from benchmarks.scope_search import ScopeSearch
 from holdfast.check.search.engine import search
 from holdfast.ir.system import Scope, System
 from spark.cluster.session import Cluster, start_cluster
@@ -32,12 +32,12 @@ A_LEVEL, A_STATE = 1.0, 5e-6
 
 
 @attrs.frozen
-class Searched:
+class SearchComparison:
     """One search on Spark, and the kernel's search of the same states on the same number of cores."""
 
     name: str
-    spark: Explored
-    kernel: Explored
+    spark: ScopeSearch
+    kernel: ScopeSearch
 
     @property
     def goal(self) -> float:
@@ -45,7 +45,7 @@ class Searched:
         return A_LEVEL * self.spark.depth + A_STATE * self.spark.distinct
 
 
-def searched(cores: int, quick: bool) -> Iterator[tuple[float, Searched]]:
+def searched(cores: int, quick: bool) -> Iterator[tuple[float, SearchComparison]]:
     """Search each scope. Yields the seconds of Spark's start with each result."""
     model = engines.system()
     began = now()
@@ -57,7 +57,7 @@ def searched(cores: int, quick: bool) -> Iterator[tuple[float, Searched]]:
                 scope = _scope(model, name, moves)
                 # The first search of a scope compiles its kernel.
                 kernel = min((_explore(model, scope, cores) for _ in range(2)), key=lambda found: found.seconds)
-                yield start, Searched(f"{name}, {moves} moves", _explore(model, scope, cluster), kernel)
+                yield start, SearchComparison(f"{name}, {moves} moves", _explore(model, scope, cluster), kernel)
 
 
 def _scope(model: System, name: str, moves: int) -> Scope:
@@ -65,7 +65,7 @@ def _scope(model: System, name: str, moves: int) -> Scope:
     return attrs.evolve(scope, budgets={**scope.budgets, "move": moves})
 
 
-def _explore(model: System, scope: Scope, on: Cluster | int) -> Explored:
+def _explore(model: System, scope: Scope, on: Cluster | int) -> ScopeSearch:
     """Search without symmetry, on Spark or with the kernel on N cores."""
     with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as folder:
         if isinstance(on, int):
@@ -74,10 +74,10 @@ def _explore(model: System, scope: Scope, on: Cluster | int) -> Explored:
             storage = Scratch(folder, str(Path(folder)))
             result = search(model, scope, symmetry=False, explorer=partial(SparkSearch, cluster=on, storage=storage))
     figures = result.figures
-    return Explored(figures.distinct, figures.generated, figures.depth, result.timing.seconds)
+    return ScopeSearch(figures.distinct, figures.generated, figures.depth, result.timing.seconds)
 
 
-def lines(start: float, found: Searched, cores: int) -> Iterator[str]:
+def lines(start: float, found: SearchComparison, cores: int) -> Iterator[str]:
     """The figures in words, with the goal. Raises RuntimeError if Spark and the kernel disagree."""
     spark, kernel = found.spark, found.kernel
     if (spark.distinct, spark.depth) != (kernel.distinct, kernel.depth):

@@ -24,7 +24,7 @@ SHARE = 0.05
 
 
 @attrs.frozen
-class Figures:
+class SimulationFigures:
     """The measured figures, for ``seeds`` runs of ``operations`` operations each.
 
     ``turn``: seconds for a turn of an empty loop. ``rate``: steps of nodes per second, without the oracles. ``run``:
@@ -39,17 +39,17 @@ class Figures:
     operations: int
 
 
-def measured(seeds: int = 20, operations: int = 1_000, repeat: int = 3) -> Figures:
+def measured(seeds: int = 20, operations: int = 1_000, repeat: int = 3) -> SimulationFigures:
     """Measure everything. Of ``repeat`` measurements, the fastest counts."""
     turn = min(_empty() for _ in range(repeat)) / TURNS
     question = Question(seed=0, options=Options(operations=operations))
     check(question)  # not measured: work that a process does once, such as compiling patterns
     times = [_runs(question, seeds) for _ in range(repeat)]
     whole, judging, steps = min(times)
-    return Figures(turn, steps / (whole - judging), whole / seeds, judging / whole, seeds, operations)
+    return SimulationFigures(turn, steps / (whole - judging), whole / seeds, judging / whole, seeds, operations)
 
 
-def lines(found: Figures) -> Iterator[str]:
+def lines(found: SimulationFigures) -> Iterator[str]:
     """The figures, their ratios, and whether the goals are met."""
 
     def goal(text: str, met: bool) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 import attrs
 
 from benchmarks.clock import now
-from benchmarks.explored import Explored
+from benchmarks.scope_search import ScopeSearch
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Scope
 
@@ -46,7 +46,7 @@ PROPERTY EpochsGrow
 
 
 @attrs.frozen
-class Simulated:
+class SimulationSpeed:
     """Random runs of TLC: their steps, and their seconds."""
 
     steps: int
@@ -71,7 +71,7 @@ def jar() -> Path:
     return Path(given)
 
 
-def explore(scope: Scope) -> Explored:
+def explore(scope: Scope) -> ScopeSearch:
     """Search the whole scope with TLC. Raises RuntimeError unless TLC reports that it found all states and no error.
 
     TLC's depth counts states; the result counts steps, which are one fewer. The seconds run from the end of parsing to
@@ -83,17 +83,17 @@ def explore(scope: Scope) -> Explored:
     if SUCCESS not in texts or counts is None or depth is None:
         raise RuntimeError(f"TLC did not finish in scope {scope.name}; it said:\n{''.join(texts.values())}")
     generated, distinct = (_number(text) for text in counts.groups())
-    return Explored(distinct, generated, _number(depth[1]) - 1, times[COUNTS] - times[STARTING])
+    return ScopeSearch(distinct, generated, _number(depth[1]) - 1, times[COUNTS] - times[STARTING])
 
 
-def simulate(scope: Scope, *, runs: int, depth: int) -> Simulated:
+def simulate(scope: Scope, *, runs: int, depth: int) -> SimulationSpeed:
     """Make ``runs`` random runs on each worker of TLC. Raises RuntimeError if TLC does not report that it finished."""
     with _messages(scope, ["-simulate", f"num={runs}", "-depth", str(depth)]) as messages:
         times, texts = _read(messages)
     steps = _STEPS.search(texts.get(PROGRESS, ""))
     if steps is None or FINISHED not in texts:
         raise RuntimeError(f"TLC did not finish its runs in scope {scope.name}; it said:\n{''.join(texts.values())}")
-    return Simulated(_number(steps[1]), times[FINISHED] - times[STARTING])
+    return SimulationSpeed(_number(steps[1]), times[FINISHED] - times[STARTING])
 
 
 def configuration(scope: Scope) -> str:

@@ -23,7 +23,7 @@ SILENT_KEYWORDS = {"strict", "repr", "parents", "exist_ok", "slots", "encoding"}
 
 
 @attrs.frozen
-class Fault:
+class PlantedFault:
     """One edit of one file: the text ``after`` replaces the text ``before``, which begins at the byte ``start``.
 
     ``function``: the dotted name of the innermost function or class around the edit. ``lines``: the first and the last
@@ -69,7 +69,7 @@ class Fault:
         return changed
 
 
-def faults(file: str, source: str) -> list[Fault]:
+def faults(file: str, source: str) -> list[PlantedFault]:
     """All faults of a file, in the order of its text."""
     finder = _Finder(file, source)
     finder.body(ast.parse(source).body)
@@ -78,7 +78,7 @@ def faults(file: str, source: str) -> list[Fault]:
     return sorted(unique.values(), key=lambda fault: (fault.start, len(fault.before), fault.operator, fault.after))
 
 
-def faults_of(root: Path, folder: str) -> list[Fault]:
+def faults_of(root: Path, folder: str) -> list[PlantedFault]:
     """All faults of the files below a folder of the tree, in the order of their paths and texts."""
     paths = sorted((root / folder).rglob("*.py"), key=lambda path: path.relative_to(root).as_posix())
     return [
@@ -94,7 +94,7 @@ class _Finder:
     """Visits the statements of one file and collects their faults."""
 
     def __init__(self, file: str, source: str) -> None:
-        self.found: list[Fault] = []
+        self.found: list[PlantedFault] = []
         self._file, self._source = file, source.encode()
         # The byte offset of each line: `ast` counts columns in bytes of UTF-8, so all positions here are in bytes.
         self._starts = [0]
@@ -194,7 +194,7 @@ class _Finder:
         function = ".".join(scope.name for scope in self._scopes)
         within = any(not isinstance(scope, ast.ClassDef) for scope in self._scopes)
         names = () if within else tuple(self._defined(statement))
-        self.found.append(Fault(self._file, function, operator, before, after, start, lines, statement, names))
+        self.found.append(PlantedFault(self._file, function, operator, before, after, start, lines, statement, names))
 
     def _defined(self, statement: tuple[int, int]) -> Iterator[str]:
         """The names that a statement outside of functions defines: the classes around it, then its target."""

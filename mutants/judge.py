@@ -15,9 +15,9 @@ from pathlib import Path
 
 import attrs
 
-from mutants.faults import Fault
+from mutants.faults import PlantedFault
 from mutants.lifeline import LIFELINE
-from mutants.record import Record
+from mutants.record import CoverageRecord
 from mutants.tree import plant
 from mutants.trial import PLAN, Plan
 
@@ -45,7 +45,7 @@ class Outcome:
     although no other test failed.
     """
 
-    fault: Fault
+    fault: PlantedFault
     noticed_by: str | None
     how: str
     ran: int
@@ -73,7 +73,7 @@ class Judge:
     however fast it is without a fault.
     """
 
-    def __init__(self, record: Record, tree: Path, kernels: Path, scratch: Path, least: float = LEAST) -> None:
+    def __init__(self, record: CoverageRecord, tree: Path, kernels: Path, scratch: Path, least: float = LEAST) -> None:
         self._least = least
         self._record, self._tree, self._kernels, self._scratch = record, tree, kernels, scratch
         self._stopped = threading.Event()
@@ -98,7 +98,7 @@ class Judge:
             for process in self._running:
                 _kill(process)
 
-    def judge(self, fault: Fault) -> Outcome:
+    def judge(self, fault: PlantedFault) -> Outcome:
         """Plant a fault in a copy of the tree, and run the tests that reach it, until one fails."""
         order = self._record.chosen(self._record.reaching(fault))
         with self._sandbox() as folder:

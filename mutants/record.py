@@ -11,7 +11,7 @@ from typing import TypeVar
 import attrs
 from coverage import CoverageData
 
-from mutants.faults import Fault
+from mutants.faults import PlantedFault
 
 Key = TypeVar("Key", str, int)
 
@@ -19,7 +19,7 @@ WORDS = re.compile(rb"[A-Za-z_]\w*")
 
 
 @attrs.frozen
-class Record:
+class CoverageRecord:
     """The tests, and which of them reach which lines. In a bit mask of tests, bit N stands for ``tests[N]``.
 
     ``seconds``: the duration of each test, with the shared fixtures that it uses. ``lines[file][line]``: a bit mask of
@@ -35,7 +35,7 @@ class Record:
     uses: Mapping[str, int]
     failed: list[str]
 
-    def reaching(self, fault: Fault) -> int:
+    def reaching(self, fault: PlantedFault) -> int:
         """The bit mask of the tests that reach a fault.
 
         For a fault in a function: the tests that run one of the fault's lines, or else a line of its statement. For a
@@ -57,10 +57,10 @@ class Record:
         tests = [index for index in range(len(self.tests)) if mask >> index & 1]
         return sorted(tests, key=lambda index: (self.seconds[index], index))
 
-    def without(self, files: Collection[str]) -> Record:
+    def without(self, files: Collection[str]) -> CoverageRecord:
         """The record without the tests in these files."""
         kept = [index for index, test in enumerate(self.tests) if test.partition("::")[0] not in files]
-        return Record(
+        return CoverageRecord(
             [self.tests[index] for index in kept],
             [self.seconds[index] for index in kept],
             {file: _moved(lines, kept) for file, lines in self.lines.items()},
@@ -69,12 +69,12 @@ class Record:
             [test for test in self.failed if test.partition("::")[0] not in files],
         )
 
-    def with_more(self, other: Record) -> Record:
+    def with_more(self, other: CoverageRecord) -> CoverageRecord:
         """The record of the tests of both records. Both must be of the same engine, and have no test in common."""
         assert not {*self.tests, *self.failed} & {*other.tests, *other.failed}
         shift = len(self.tests)
         files = dict.fromkeys([*self.lines, *other.lines])
-        return Record(
+        return CoverageRecord(
             [*self.tests, *other.tests],
             [*self.seconds, *other.seconds],
             {file: _joined(self.lines.get(file, {}), other.lines.get(file, {}), shift) for file in files},
@@ -94,7 +94,7 @@ class Record:
         path.write_text(json.dumps(fields), encoding="utf-8")
 
     @classmethod
-    def read(cls, path: Path) -> Record:
+    def read(cls, path: Path) -> CoverageRecord:
         """The record that ``write`` has written."""
         fields = json.loads(path.read_text(encoding="utf-8"))
         for name in ("reads", "uses"):
@@ -127,7 +127,7 @@ def _joined(masks: Mapping[Key, int], more: Mapping[Key, int], shift: int) -> di
     return found
 
 
-def gather(folder: Path, root: Path) -> Record:
+def gather(folder: Path, root: Path) -> CoverageRecord:
     """The record from the files that ``mutants.recorder`` has written to a folder, for a tree at ``root``."""
     tests: dict[str, dict[str, object]] = {}
     fixtures: dict[str, float] = {}
@@ -152,7 +152,7 @@ def gather(folder: Path, root: Path) -> Record:
         for name in names
     ]
     failed = sorted(name for name, test in tests.items() if not test["passed"])
-    return Record(names, seconds, lines, read, _uses(root, lines), failed)
+    return CoverageRecord(names, seconds, lines, read, _uses(root, lines), failed)
 
 
 def _shared(name: str, tests: Mapping[str, Mapping[str, object]], fixtures: Mapping[str, float]) -> list[str]:

@@ -45,7 +45,7 @@ context = ${{{context}}}
 """
 
 
-class Recorder:
+class CoverageRecorder:
     """Records one process of pytest into a folder: ``lines-*`` by coverage.py, and ``tests-*.json``.
 
     ``root`` is the copy of the tree in which pytest runs.
@@ -184,7 +184,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the recorder in the processes that run tests, and save the kernels in the main process."""
     folder, worker = Path(os.environ[FOLDER]), os.environ.get("PYTEST_XDIST_WORKER")
     if worker is not None or not config.getoption("numprocesses", None):
-        config.pluginmanager.register(Recorder(folder, config.rootpath, worker or "only"))
+        config.pluginmanager.register(CoverageRecorder(folder, config.rootpath, worker or "only"))
     if worker is None:
         hold_on()
         (config.rootpath / "sitecustomize.py").write_text(SITE, encoding="utf-8")

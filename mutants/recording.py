@@ -21,7 +21,7 @@ import attrs
 
 from mutants.judge import environment, profile
 from mutants.lifeline import LIFELINE
-from mutants.record import Record, gather
+from mutants.record import CoverageRecord, gather
 from mutants.recorder import FOLDER
 from mutants.tree import copy_tree, digests
 
@@ -36,15 +36,15 @@ IGNORED = tuple(
 
 
 @attrs.frozen
-class Recorded:
+class Recording:
     """A record, the copy of the recorded tree, and the folder of the kernels that the tests have compiled."""
 
-    record: Record
+    record: CoverageRecord
     tree: Path
     kernels: Path
 
 
-def recorded(root: Path, jobs: int, say: Callable[[str], None]) -> Recorded:
+def recorded(root: Path, jobs: int, say: Callable[[str], None]) -> Recording:
     """The record of the tree at ``root``: the stored one, updated if needed, or a new one. ``jobs``: processes to use.
 
     Raises RuntimeError if pytest breaks down.
@@ -70,7 +70,7 @@ def recorded(root: Path, jobs: int, say: Callable[[str], None]) -> Recorded:
             try:
                 record = _make(root, draft, jobs, files)
                 if again:
-                    record = Record.read(kept / "record.json").without(stale).with_more(record)
+                    record = CoverageRecord.read(kept / "record.json").without(stale).with_more(record)
                     shutil.copytree(kept / "kernels", draft / "kernels", dirs_exist_ok=True)
                 record.write(draft / "record.json")
                 (draft / "digests.json").write_text(json.dumps(current), encoding="utf-8")
@@ -78,7 +78,7 @@ def recorded(root: Path, jobs: int, say: Callable[[str], None]) -> Recorded:
                 draft.rename(kept)
             finally:
                 shutil.rmtree(draft, ignore_errors=True)
-    return Recorded(Record.read(kept / "record.json"), kept / "tree", kept / "kernels")
+    return Recording(CoverageRecord.read(kept / "record.json"), kept / "tree", kept / "kernels")
 
 
 def _of_the_tool() -> dict[str, str]:
@@ -123,7 +123,7 @@ def _folder(file: str) -> str | None:
     return "/".join(parts[:2]) if parts[0] == "tests" and len(parts) > 2 else None
 
 
-def _make(root: Path, draft: Path, jobs: int, files: Sequence[str]) -> Record:
+def _make(root: Path, draft: Path, jobs: int, files: Sequence[str]) -> CoverageRecord:
     """Record the tests in some files or folders. The folders ``tree`` and ``kernels`` stay in the folder ``draft``."""
     tree, kernels, lines, temporary = (draft / name for name in ("tree", "kernels", "lines", "temporary"))
     copy_tree(root, tree)

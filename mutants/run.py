@@ -10,13 +10,13 @@ from pathlib import Path
 import attrs
 
 from mutants.clock import now
-from mutants.faults import Fault
+from mutants.faults import PlantedFault
 from mutants.judge import Judge, Outcome
-from mutants.recording import Recorded
+from mutants.recording import Recording
 
 
 @attrs.define
-class Run:
+class MutationRun:
     """The outcomes so far, by the index of the fault; the unsound tests; and whether the run was interrupted."""
 
     outcomes: dict[int, Outcome] = attrs.Factory(dict)
@@ -30,15 +30,19 @@ class Run:
 
 
 def run(
-    recorded: Recorded, faults: Sequence[Fault], jobs: int, seconds: float, progress: Callable[[int, Outcome], None]
-) -> Run:
+    recorded: Recording,
+    faults: Sequence[PlantedFault],
+    jobs: int,
+    seconds: float,
+    progress: Callable[[int, Outcome], None],
+) -> MutationRun:
     """Judge the faults, ``jobs`` at a time, and begin none after ``seconds``.
 
     Afterwards, the tests that noticed faults run on the tree without a fault, to find unsound ones. Ctrl-C
     (KeyboardInterrupt) ends the run with the outcomes so far. Raises RuntimeError if a recorded test fails in a copy of
     the tree without a fault.
     """
-    begun, found = now(), Run()
+    begun, found = now(), MutationRun()
     with tempfile.TemporaryDirectory(prefix="holdfast-mutants-", ignore_cleanup_errors=True) as scratch:
         judge = Judge(recorded.record, recorded.tree, recorded.kernels, Path(scratch))
         pool = ThreadPoolExecutor(jobs)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from importlib.util import cache_from_source
 from pathlib import Path
 
-from mutants.faults import Fault
+from mutants.faults import PlantedFault
 
 NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "*.egg-info", "mutants")
 NOT_TESTED = "changelog.d"
@@ -28,7 +28,7 @@ def digests(root: Path) -> dict[str, str]:
     }
 
 
-def plant(root: Path, fault: Fault) -> None:
+def plant(root: Path, fault: PlantedFault) -> None:
     """Plant a fault in the tree at ``root``, and remove the compiled file.
 
     Python compares times to decide whether a compiled file is valid, and those may be equal after a quick edit.

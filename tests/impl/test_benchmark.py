@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.controller import RATE, Figures, lines, measured, prepared
+from benchmarks.controller import RATE, ControllerFigures, lines, measured, prepared
 from impl.errors import E
 from impl.records import StreamState
 
@@ -25,8 +25,8 @@ def test_a_measurement_has_all_figures() -> None:
 
 def test_each_goal_is_met_or_missed() -> None:
     """A line for the machine, and one for each goal."""
-    met = Figures(50e-9, RATE, 100, 1_000, 300_000, 1.0, 1_000)
-    missed = Figures(50e-9, RATE - 1, 100, 1_000, 300_000, 1.1, 1_001)
+    met = ControllerFigures(50e-9, RATE, 100, 1_000, 300_000, 1.0, 1_000)
+    missed = ControllerFigures(50e-9, RATE - 1, 100, 1_000, 300_000, 1.1, 1_001)
     assert [line.endswith("; met") for line in lines(met)] == [False, True, True, True]
     assert [line.endswith("; missed") for line in lines(missed)] == [False, True, True, True]
     assert list(lines(met))[1].startswith("operations: 50,000 per second on one core, 400 turns each")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.simulate import RATE, Figures, lines, measured
+from benchmarks.simulate import RATE, SimulationFigures, lines, measured
 
 
 def test_a_measurement_has_all_figures() -> None:
@@ -15,6 +15,9 @@ def test_a_measurement_has_all_figures() -> None:
 
 def test_each_goal_is_met_or_missed() -> None:
     """A line for the machine, and one for each goal."""
-    met, missed = Figures(50e-9, RATE, 0.3, 0.05, 2, 10), Figures(50e-9, RATE - 1, 0.31, 0.051, 2, 10)
+    met, missed = (
+        SimulationFigures(50e-9, RATE, 0.3, 0.05, 2, 10),
+        SimulationFigures(50e-9, RATE - 1, 0.31, 0.051, 2, 10),
+    )
     assert [line.endswith("; met") for line in lines(met)] == [False, True, True, True]
     assert [line.endswith("; missed") for line in lines(missed)] == [False, True, True, True]

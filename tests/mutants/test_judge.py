@@ -13,16 +13,16 @@ import attrs
 import pytest
 
 from mutants.draw import FOLDERS, draw
-from mutants.faults import Fault, faults_of
+from mutants.faults import PlantedFault, faults_of
 from mutants.judge import Judge, Outcome
-from mutants.record import Record
-from mutants.recording import Recorded, recorded
+from mutants.record import CoverageRecord
+from mutants.recording import Recording, recorded
 from mutants.report import Report, lines
 from mutants.run import run
 
 ROOT = Path(__file__).parents[2]
 BOTH, SAME, TOTAL = (f"tests/test_toy.py::test_{name}" for name in ("both", "same", "total"))
-RECORD = Record(
+RECORD = CoverageRecord(
     tests=[BOTH, SAME, TOTAL],
     seconds=[0.0, 0.0, 0.0],
     lines={
@@ -36,7 +36,7 @@ RECORD = Record(
 )
 
 
-def fault(root: Path, change: str) -> Fault:
+def fault(root: Path, change: str) -> PlantedFault:
     """The fault with that change."""
     folders = FOLDERS
     (found,) = (each for folder in folders for each in faults_of(root, f"holdfast/{folder}") if each.change == change)
@@ -110,7 +110,7 @@ def test_a_run_ends_with_faults_that_break_imports(toy: Path, tmp_path: Path) ->
     """A test file that cannot be imported is not tried on the tree without faults."""
     broken = attrs.evolve(fault(toy, "left == right -> left != right"), before="def same", after="def other")
     broken = attrs.evolve(broken, start=(toy / broken.file).read_bytes().index(b"def same"))
-    found = run(Recorded(RECORD, toy, tmp_path), [broken], 1, 60, lambda done, outcome: None)
+    found = run(Recording(RECORD, toy, tmp_path), [broken], 1, 60, lambda done, outcome: None)
     assert [(outcome.noticed_by, outcome.how) for outcome in found.ordered] == [("tests/test_toy.py", "not importable")]
     assert found.unsound == frozenset()
 
@@ -153,7 +153,9 @@ def test_a_run_that_is_not_finished_is_no_success(toy: Path) -> None:
 
 def test_who_reaches_what(toy: Path) -> None:
     """Tests reach a line by running it, a file by reading it as text, and a constant by using it."""
-    record = Record([BOTH, SAME], [2.0, 1.0], {"holdfast/ir/same.py": {5: 1}}, {"holdfast/ir/same.py": 2}, {"X": 1}, [])
+    record = CoverageRecord(
+        [BOTH, SAME], [2.0, 1.0], {"holdfast/ir/same.py": {5: 1}}, {"holdfast/ir/same.py": 2}, {"X": 1}, []
+    )
     inside = fault(toy, "left == right -> left != right")
     assert record.chosen(record.reaching(inside)) == [1, 0]
     outside = next(iter(faults_of(toy, "holdfast/ir")))
@@ -167,9 +169,9 @@ def test_a_record_is_brought_up_to_date() -> None:
     """Removed tests leave the record, new tests enter it, and all tests keep the lines they reach."""
     lines = {"holdfast/ir/same.py": {1: 0b111, 5: 0b010, 6: 0b101}}
     names = ["tests/a.py::one", "tests/b.py::two", "tests/c.py::three"]
-    record = Record(names, [1.0, 2.0, 3.0], lines, {"x": 0b110}, {"X": 0b011}, ["tests/b.py::red"])
+    record = CoverageRecord(names, [1.0, 2.0, 3.0], lines, {"x": 0b110}, {"X": 0b011}, ["tests/b.py::red"])
     fewer = record.without({"tests/b.py"})
-    assert fewer == Record(
+    assert fewer == CoverageRecord(
         [names[0], names[2]],
         [1.0, 3.0],
         {"holdfast/ir/same.py": {1: 0b11, 5: 0, 6: 0b11}},
@@ -177,8 +179,10 @@ def test_a_record_is_brought_up_to_date() -> None:
         {"X": 0b01},
         [],
     )
-    new = Record(["tests/b.py::new"], [4.0], {"holdfast/ir/same.py": {5: 1}, "y": {1: 1}}, {"z": 1}, {"X": 1}, [])
-    assert fewer.with_more(new) == Record(
+    new = CoverageRecord(
+        ["tests/b.py::new"], [4.0], {"holdfast/ir/same.py": {5: 1}, "y": {1: 1}}, {"z": 1}, {"X": 1}, []
+    )
+    assert fewer.with_more(new) == CoverageRecord(
         [names[0], names[2], "tests/b.py::new"],
         [1.0, 3.0, 4.0],
         {"holdfast/ir/same.py": {1: 0b011, 5: 0b100, 6: 0b011}, "y": {1: 0b100}},
