@@ -186,7 +186,7 @@ class ReplicaReassignment(ReplicaLists):
             self.elect_preferred(x)
 
     @action
-    def shrink(self, n: Broker, x: Broker) -> None:  # type: ignore[override]  # The record may elect x too.
+    def shrink(self, n: Broker, x: Broker) -> None:  # The record may elect x too.
         """The leader takes n out of the ISR, or sends the same ISR (AlterPartition). The record may elect x."""
         self.dismiss(n)
         self.finish()

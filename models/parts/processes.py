@@ -36,7 +36,7 @@ class ProcessTable(NodeTable, StreamTable):
     """The epoch under which p has opened s, or recovers it; 0 if it does neither."""
 
     @init
-    def start_nodes(self) -> None:  # type: ignore[override]
+    def start_nodes(self) -> None:
         """The first incarnation of each node is registered. (The table alone allows unregistered nodes too.)"""
         self.node_epoch.fill(NodeEpoch(1))
         self.failover_mode.fill(False)
