@@ -32,11 +32,11 @@ from tests.kernel.test_faults import FAULTS as KERNEL_FAULTS
 TESTS = Path(__file__).parents[1]
 
 Plant = Callable[[pytest.MonkeyPatch], None]
-Question = Callable[["Asked"], Opinion]
+Question = Callable[["AgreementModels"], Opinion]
 
 
 @attrs.frozen
-class Asked:
+class AgreementModels:
     """Two models, each complete and with one needed rule removed."""
 
     table: System
@@ -46,46 +46,46 @@ class Asked:
 
 
 @pytest.fixture(scope="module")
-def asked() -> Asked:
+def asked() -> AgreementModels:
     """A stream table that, without ST-14, allows two opens; and leases that, without LS-08, nobody ends."""
     table = compile_model(load_model(str(TESTS / "check" / "models" / "table.py")))
     lease = compile_model(load_model(str(TESTS / "live" / "models" / "lease.py")))
-    return Asked(table, remove_rules(table, ["ST-14"]), lease, remove_rules(lease, ["LS-08"]))
+    return AgreementModels(table, remove_rules(table, ["ST-14"]), lease, remove_rules(lease, ["LS-08"]))
 
 
-def by_kernel(asked: Asked) -> Opinion:
+def by_kernel(asked: AgreementModels) -> Opinion:
     """Compare interpreter and kernel on the model and on its mutant."""
     whole = compared(asked.table, asked.table.scopes["tiny"])
     return whole if whole.problems else compared(asked.open_twice, asked.open_twice.scopes["tiny"])
 
 
-def by_walk(asked: Asked) -> Opinion:
+def by_walk(asked: AgreementModels) -> Opinion:
     """Compare random runs of the model and of its mutant."""
     whole = walked(asked.table, asked.table.scopes["tiny"], None)
     return whole if whole.problems else walked(asked.open_twice, asked.open_twice.scopes["tiny"], 2)
 
 
-def by_graph(asked: Asked) -> Opinion:
+def by_graph(asked: AgreementModels) -> Opinion:
     """Compare the liveness answers on the model's graph and on the mutant's graph."""
     return drawn(asked.kept, asked.kept.scopes["tiny"])
 
 
-def by_proof(asked: Asked) -> Opinion:
+def by_proof(asked: AgreementModels) -> Opinion:
     """The prover must not prove the mutant."""
     return proved(asked.open_twice, "table", None, violated=True, cores=0)
 
 
-def by_unrolling(asked: Asked) -> Opinion:
+def by_unrolling(asked: AgreementModels) -> Opinion:
     """Compare Z3's bounded search with the exhaustive search."""
     return unrolled(asked.open_twice, asked.open_twice.scopes["tiny"], 2, cores=0)
 
 
-def by_tlc(asked: Asked) -> Opinion:
+def by_tlc(asked: AgreementModels) -> Opinion:
     """Compare with TLC on safety."""
     return second_opinion(asked.table, asked.table.scopes["tiny"], "table", 300, owed=True)
 
 
-def by_tlc_live(asked: Asked) -> Opinion:
+def by_tlc_live(asked: AgreementModels) -> Opinion:
     """Compare with TLC on liveness: one violated property and one that holds."""
     starved = second_opinion(asked.kept, asked.kept.scopes["tiny"], "lease", 300, owed=True)
     return (
@@ -114,7 +114,7 @@ def noticed(question: Question) -> Callable[[Plant], Plant]:
 # The interpreter, and what it shares with the kernel ----------------------------------------------------------------
 
 
-class Turned(Emitter):
+class TurnedComparison(Emitter):
     """An emitter that computes ``>=`` where the model says ``>``."""
 
     def compare(self, op: str, left: Term, right: Term) -> Term:
@@ -126,7 +126,7 @@ def interpreter_turns_a_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
     """The interpreter computes ``>=`` where the model says ``>``."""
     defaults = Interpreter.__init__.__kwdefaults__
     assert defaults is not None
-    monkeypatch.setitem(defaults, "emitter", Turned)
+    monkeypatch.setitem(defaults, "emitter", TurnedComparison)
 
 
 @noticed(by_tlc)
@@ -240,7 +240,7 @@ def depth_is_misread(monkeypatch: pytest.MonkeyPatch) -> None:
 # Tests --------------------------------------------------------------------------------------------------------------
 
 
-def problems(question: Question, asked: Asked) -> Iterator[str]:
+def problems(question: Question, asked: AgreementModels) -> Iterator[str]:
     """The differences that a comparison finds; a crash of an engine counts as a difference."""
     try:
         yield from question(asked).problems
@@ -250,7 +250,7 @@ def problems(question: Question, asked: Asked) -> Iterator[str]:
 
 @pytest.mark.parametrize(("plant", "question"), FAULTS, ids=[plant.__name__ for plant, _ in FAULTS])
 def test_a_fault_in_one_engine_is_noticed_by_another(
-    plant: Plant, question: Question, asked: Asked, monkeypatch: pytest.MonkeyPatch
+    plant: Plant, question: Question, asked: AgreementModels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For each planted fault the comparison reports a difference."""
     use_python(monkeypatch)
@@ -259,7 +259,7 @@ def test_a_fault_in_one_engine_is_noticed_by_another(
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=[question.__name__ for question in QUESTIONS])
-def test_without_a_fault_all_agree(question: Question, asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_fault_all_agree(question: Question, asked: AgreementModels, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a planted fault the comparisons report no difference."""
     use_python(monkeypatch)
     assert list(problems(question, asked)) == []

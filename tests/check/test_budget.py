@@ -172,7 +172,7 @@ def test_a_violation_survives_the_limit(table: System) -> None:
     assert any("other runs as short may exist" in note for note in result.notes)
 
 
-class Interrupting(Interpreter):
+class InterruptingInterpreter(Interpreter):
     """An interpreter that receives Ctrl-C once the first action has been tried in N states."""
 
     after = 10
@@ -194,7 +194,7 @@ class Interrupting(Interpreter):
 
 def test_ctrl_c_ends_a_search(table: System) -> None:
     """After Ctrl-C the search finishes the current state; the answer is partial, with exit code 20."""
-    result = search(table, table.scopes["default"], interpreter=Interrupting)
+    result = search(table, table.scopes["default"], interpreter=InterruptingInterpreter)
     whole = search(table, table.scopes["default"])
 
     assert (result.verdict, result.exit_code, result.ended_by) == ("out_of_budget", 20, INTERRUPTED)
@@ -206,7 +206,7 @@ def test_ctrl_c_loses_no_violation(table: System) -> None:
     """A violation found before Ctrl-C is reported, with its run."""
     broken = remove_rules(table, ["ST-14"])
 
-    result = search(broken, broken.scopes["default"], interpreter=Interrupting, keep_going=True)
+    result = search(broken, broken.scopes["default"], interpreter=InterruptingInterpreter, keep_going=True)
 
     assert (result.exit_code, result.ended_by) == (12, INTERRUPTED)
     assert result.findings[0].claim.name == "one_handle"

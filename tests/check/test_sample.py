@@ -17,7 +17,7 @@ from holdfast.lower.kernel.walks import ROOM, ViolatingRun, WalkSample
 from holdfast.lower.outcome import Refused
 from holdfast.lower.random_runs.chance import ALL, GOLDEN, mixed
 from holdfast.lower.random_runs.plan import VIOLATED
-from tests.check.walking import Both, noted
+from tests.check.walking import WalkPair, noted
 
 Compiled = Callable[[str], System]
 
@@ -54,7 +54,7 @@ UNREAD = {("open", 0)}
 """Parameters that no rule of their action reads: a refusal counts once, whatever their values."""
 
 
-class Counting(Walker):
+class CountingWalker(Walker):
     """A walker that also counts, for each action it lists, the refusing rules over all arguments that rules read."""
 
     refused: Counter[tuple[str, str]]
@@ -72,9 +72,9 @@ class Counting(Walker):
         return super().steps(state, action, process)
 
 
-def sampled(system: System, runs: int, *, swarm: bool = True, depth: int = 30) -> tuple[Both, WalkSample]:
+def sampled(system: System, runs: int, *, swarm: bool = True, depth: int = 30) -> tuple[WalkPair, WalkSample]:
     """A sample of N runs of seed 5 in scope tiny, and the walker that makes the same runs on the interpreter."""
-    both = Both.of(system, system.scopes["tiny"], 5, depth, sampled=True, swarm=swarm)
+    both = WalkPair.of(system, system.scopes["tiny"], 5, depth, sampled=True, swarm=swarm)
     return both, both.walks.sample(0, runs)
 
 
@@ -83,7 +83,7 @@ def told(sample: WalkSample) -> list[ViolatingRun]:
     return [ViolatingRun(*row) for row in sample.violating.tolist()]
 
 
-def followed(both: Both, runs: int) -> list[RandomRun]:
+def followed(both: WalkPair, runs: int) -> list[RandomRun]:
     """The same runs on the interpreter."""
     return [both.walker.run(number) for number in range(runs)]
 
@@ -135,7 +135,7 @@ def test_each_violation_is_described(table: System) -> None:
 def test_pairs_and_refusals_are_counted(table: System) -> None:
     """The counts of consecutive actions and of refusals by each rule equal the interpreter's counts."""
     both, sample = sampled(remove_rules(table, BROKEN), 100)
-    counting = Counting(both.walker.machine, both.walker.selection, both.walker.plan)
+    counting = CountingWalker(both.walker.machine, both.walker.selection, both.walker.plan)
     counting.refused = Counter()
     runs = [counting.run(number) for number in range(100)]
     pairs = Counter(pair for run in runs for pair in itertools.pairwise(edge[1] for edge in run.edges))

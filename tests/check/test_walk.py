@@ -32,7 +32,7 @@ from holdfast.lower.random_runs.plan import (
     Schedule,
     by_priority,
 )
-from tests.check.walking import Both, noted
+from tests.check.walking import WalkPair, noted
 from tests.kernel.plain import use_python
 
 Compiled = Callable[[str], System]
@@ -82,7 +82,7 @@ LADDER = """
 
 def runs_of(system: System, number: int, *, depth: int = 20, seed: int = 0) -> list[RandomRun]:
     """The interpreter's first N runs in scope tiny."""
-    walker = Both.of(system, system.scopes["tiny"], seed, depth).walker
+    walker = WalkPair.of(system, system.scopes["tiny"], seed, depth).walker
     return [walker.run(run) for run in range(number)]
 
 
@@ -156,7 +156,7 @@ def test_the_numbers_spread() -> None:
 def test_both_make_the_same_runs(compiled: Compiled, pct: int | None, seed: int) -> None:
     """Kernel and interpreter count the same over many runs: steps, stops, cuts, rules, premises, witnesses."""
     system = compiled(LADDER)
-    both = Both.of(system, system.scopes["tiny"], seed, 17, pct)
+    both = WalkPair.of(system, system.scopes["tiny"], seed, 17, pct)
 
     assert noted(both.walks.runs(0, 300)) == noted(both.interpreted(300))
 
@@ -178,16 +178,16 @@ CHOICE = """
 def test_both_note_a_rule_within_an_expression(compiled: Compiled) -> None:
     """Kernel and interpreter both note a labelled condition that chooses a value."""
     system = compiled(CHOICE)
-    tally = Both.of(system, system.scopes["tiny"], 1, 17).walks.runs(0, 5)
+    tally = WalkPair.of(system, system.scopes["tiny"], 1, 17).walks.runs(0, 5)
 
-    assert noted(tally) == noted(Both.of(system, system.scopes["tiny"], 1, 17).interpreted(5))
+    assert noted(tally) == noted(WalkPair.of(system, system.scopes["tiny"], 1, 17).interpreted(5))
     assert ("visit", "CH-2") in tally.statistics.decisive_in
 
 
 def test_both_make_each_run_alike(compiled: Compiled) -> None:
     """Kernel and interpreter agree on each single run, not only on the sums."""
     system = compiled(LADDER)
-    both = Both.of(system, system.scopes["tiny"], 1, 17, 2)
+    both = WalkPair.of(system, system.scopes["tiny"], 1, 17, 2)
 
     for number in range(60):
         tally = both.walker.tally()
@@ -199,7 +199,7 @@ def test_both_make_each_run_alike(compiled: Compiled) -> None:
 def test_both_agree_on_a_violation(table: System) -> None:
     """Kernel and interpreter stop at the same run and step, with the same counts up to there."""
     broken = remove_rules(table, ["CK-02.epoch"])
-    both = Both.of(broken, broken.scopes["tiny"], 5, 30)
+    both = WalkPair.of(broken, broken.scopes["tiny"], 5, 30)
 
     found = both.walks.runs(0, 500)
 
@@ -210,7 +210,7 @@ def test_both_agree_on_a_violation(table: System) -> None:
 def test_chunks_add_up(compiled: Compiled) -> None:
     """The totals do not depend on the division into chunks, even if later chunks skip what earlier ones showed."""
     system = compiled(LADDER)
-    walks = Both.of(system, system.scopes["tiny"], 9, 12).walks
+    walks = WalkPair.of(system, system.scopes["tiny"], 9, 12).walks
     whole = walks.runs(0, 200)
 
     total = walks.runs(0, 0)
@@ -252,7 +252,7 @@ def test_faults_of_the_kernel_are_seen(compiled: Compiled, monkeypatch: pytest.M
 
     monkeypatch.setattr(build, "kernel_text", faulty)
     system = compiled(LADDER)
-    both = Both.of(system, system.scopes["tiny"], 0, 17, 3)
+    both = WalkPair.of(system, system.scopes["tiny"], 0, 17, 3)
 
     assert noted(both.walks.runs(0, 300)) != noted(both.interpreted(300))
 
@@ -263,7 +263,7 @@ def test_faults_of_the_kernel_are_seen(compiled: Compiled, monkeypatch: pytest.M
 def test_every_step_is_one_of_the_model(compiled: Compiled) -> None:
     """A run begins in an initial state, and each of its steps is a step of the model."""
     system = compiled(LADDER)
-    walker = Both.of(system, system.scopes["tiny"], 0, 20).walker
+    walker = WalkPair.of(system, system.scopes["tiny"], 0, 20).walker
 
     for number in range(50):
         run = walker.run(number)
@@ -402,7 +402,7 @@ def test_why_a_run_ends(compiled: Compiled, final: bool, by_python: bool, monkey
     if by_python:
         use_python(monkeypatch)
     system = compiled(ENDS + FINAL_AT_TWO if final else ENDS)
-    both = Both.of(system, system.scopes["tiny"], 0, 6)
+    both = WalkPair.of(system, system.scopes["tiny"], 0, 6)
     reasons: list[set[int]] = [set() for _ in REASONS]
     for number in range(300):
         tally = both.walker.tally()
@@ -434,7 +434,7 @@ TURNS = """
 
 def climbers(system: System, pct: int, depth: int) -> list[list[int]]:
     """The climbing process of each step, for some runs with priorities."""
-    walker = Both.of(system, system.scopes["tiny"], 0, depth, pct).walker
+    walker = WalkPair.of(system, system.scopes["tiny"], 0, depth, pct).walker
     return [[args[0] for _, _, args in walker.run(number).edges] for number in range(60)]
 
 

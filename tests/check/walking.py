@@ -13,7 +13,7 @@ from holdfast.runs.selection import select
 
 
 @attrs.frozen
-class Both:
+class WalkPair:
     """The random runs of the kernel and of the interpreter, side by side."""
 
     walker: Walker
@@ -30,7 +30,7 @@ class Both:
         *,
         sampled: bool = False,
         swarm: bool = True,
-    ) -> Both:
+    ) -> WalkPair:
         """Both, with all properties of the system."""
         selection = select(system, None)
         machine = Interpreter(system, scope, ghosts=selection.ghosts, properties=selection.properties)

@@ -8,7 +8,7 @@ import attrs
 
 
 @attrs.frozen
-class Ran:
+class CommandRun:
     """The exit code and the output of a command."""
 
     code: int
@@ -19,4 +19,4 @@ class Ran:
 class Run(Protocol):
     """A function that runs ``holdfast`` with these arguments."""
 
-    def __call__(self, *argv: object) -> Ran: ...
+    def __call__(self, *argv: object) -> CommandRun: ...

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import Ran, Run
+from tests.cli.running import CommandRun, Run
 from tests.cli.samples import COUNTER
 
 DOCUMENTED = {0, 2, 10, 11, 12, 20, 150}
@@ -115,7 +115,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def judge(ran: Ran) -> None:
+def judge(ran: CommandRun) -> None:
     """Check the conditions that every result must satisfy."""
     assert ran.code in DOCUMENTED, ran
     assert "Traceback" not in ran.out + ran.err

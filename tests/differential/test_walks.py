@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from holdfast.ir.errors import HoldfastError
 from holdfast.ir.system import System
-from tests.check.walking import Both, noted
+from tests.check.walking import WalkPair, noted
 from tests.differential.comparing import configurations
 from tests.differential.generate import models
 from tests.differential.running import loaded
@@ -21,7 +21,7 @@ RUNS = 25
 
 def agree(system: System, seed: int, pct: int | None) -> None:
     """Fail if a run differs; priorities are used if the actions have a sort for them."""
-    both = Both.of(system, system.scopes["tiny"], seed, 12, pct)
+    both = WalkPair.of(system, system.scopes["tiny"], seed, 12, pct)
     for number in range(RUNS):
         tally = both.walker.tally()
         both.walker.machine.statistics.reset()

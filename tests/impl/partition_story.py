@@ -45,7 +45,7 @@ LONGEST_MS = 3_600_000
 """The limit of the story's time in the world."""
 
 
-class Sent(msgspec.Struct, frozen=True):
+class PartitionSend(msgspec.Struct, frozen=True):
     """A send to a partition. ``value`` is unique. ``count``: the number of its records."""
 
     partition: int
@@ -78,7 +78,7 @@ class PartitionStory:
         """The result of the cancel."""
         self.interrupted = 0
         """The number of sends to partition 0 that were under way when its owner crashed."""
-        self.sent: dict[str, list[Sent]] = {}
+        self.sent: dict[str, list[PartitionSend]] = {}
         self.read: dict[int, list[SendRecords]] = {}
         self._busy: dict[str, int] = {}
         """By sender, the partition of its send without an outcome."""
@@ -122,7 +122,7 @@ class PartitionStory:
         while self._total < self.records:
             self._values += 1
             partition = (partition + 1) % len(HOMES)
-            sent = Sent(partition, self._values, min(1 + self._values % 9, self.records - self._total))
+            sent = PartitionSend(partition, self._values, min(1 + self._values % 9, self.records - self._total))
             mine.append(sent)
             self._total += sent.count
             self._busy[sender] = partition

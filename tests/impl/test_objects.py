@@ -107,7 +107,7 @@ def test_replace_attributes() -> None:
 # The clock ------------------------------------------------------------------------------------------------------
 
 
-class Clocked(Tables):
+class ClockedTables(Tables):
     """Tables with an object clock, and a retention of one second."""
 
     def __init__(self) -> None:
@@ -128,7 +128,7 @@ class Clocked(Tables):
 
 def test_expiry() -> None:
     """OB-04: an object expires above its deadline, and not at it."""
-    tables = Clocked()
+    tables = ClockedTables()
     tables.run(prepare, 1, 100)
     assert kinds(tables.check(100)) == []
     with without("OB-04"):
@@ -138,7 +138,7 @@ def test_expiry() -> None:
 
 def test_expiry_of_many() -> None:
     """OB-04: one round expires 2000 objects."""
-    tables = Clocked()
+    tables = ClockedTables()
     tables.run(prepare, 2001, 100)
     assert len(tables.check(101).records) == 2000
     assert len(tables.check(1).records) == 1
@@ -146,7 +146,7 @@ def test_expiry_of_many() -> None:
 
 def test_generations() -> None:
     """OB-05: an object is deleted at the second swap after its mark, each more than the retention after the last."""
-    tables = Clocked()
+    tables = ClockedTables()
     tables.mark(0)
     assert tables.check(1000).values == {"deletes": []}
     assert tables.check(1).values == {"deletes": []}
@@ -161,7 +161,7 @@ def test_generations() -> None:
 
 def test_deletion_without_retention() -> None:
     """Without OB-05.retention nothing is deleted: the rule is what makes a check delete."""
-    tables = Clocked()
+    tables = ClockedTables()
     tables.mark(0)
     tables.check(1001)
     with without("OB-05.retention"):
@@ -170,7 +170,7 @@ def test_deletion_without_retention() -> None:
 
 def test_expired_objects_join_after_the_swap() -> None:
     """OB-05: what a check marks itself joins the young generation behind the swap, so it waits for two more."""
-    tables = Clocked()
+    tables = ClockedTables()
     tables.run(prepare, 1, 100)
     assert kinds(tables.check(1001)) == ["OBJX"]
     assert tables.check(1001).values == {"deletes": []}
@@ -179,7 +179,7 @@ def test_expired_objects_join_after_the_swap() -> None:
 
 def test_old_generation_of_many() -> None:
     """OB-05: a round deletes 2000 objects, 1000 a call; the generations swap when the old one fits into a round."""
-    tables = Clocked()
+    tables = ClockedTables()
     tables.mark(*range(2500))
     tables.check(1001)
     tables.mark(3000)
@@ -191,7 +191,7 @@ def test_old_generation_of_many() -> None:
 
 def test_rest_of_the_old_generation() -> None:
     """Without OB-05.rest the generations swap, and the rest waits for the retention again."""
-    tables = Clocked()
+    tables = ClockedTables()
     tables.mark(*range(2500))
     tables.check(1001)
     with without("OB-05.rest"):
@@ -201,7 +201,7 @@ def test_rest_of_the_old_generation() -> None:
 
 def test_deletion_in_flight() -> None:
     """OB-05: during a deletion a check does nothing, and expires nothing."""
-    tables = Clocked()
+    tables = ClockedTables()
     tables.mark(50)
     tables.check(1001)
     tables.run(prepare, 1, 100)
@@ -218,7 +218,7 @@ def test_deletion_in_flight() -> None:
 
 def test_another_controller() -> None:
     """OB-05: a successor finds the marked objects, and counts the retention from its own start."""
-    tables = Clocked()
+    tables = ClockedTables()
     tables.mark(0)
     tables.check(1001)
     tables.clock.forget(tables.now)

@@ -10,7 +10,7 @@ from impl.broker.partition.producers import Producers
 from impl.client.contents import SendRecords
 from impl.rules import without
 from impl.store.memory import MemoryStore
-from tests.impl.partition_story import HOMES, PartitionStory, Sent
+from tests.impl.partition_story import HOMES, PartitionSend, PartitionStory
 from tests.impl.s3_place import STORES, Place
 
 GENERATIONS = {"legacy, G0": (False, False), "legacy, G1": (False, True), "V6": (True, True)}
@@ -120,7 +120,7 @@ def test_the_story_finds_records_that_are_there_twice(monkeypatch: pytest.Monkey
 def test_wrong_reads_are_refused(read: list[SendRecords]) -> None:
     """Value 1 with two records and value 2 with one were sent. A loss, repetition, wrong order and hole are found."""
     story = PartitionStory(MemoryStore(), v6=True, elects=True, records=3)
-    story.sent = {"sender": [Sent(0, 1, 2), Sent(0, 2, 1)]}
+    story.sent = {"sender": [PartitionSend(0, 1, 2), PartitionSend(0, 2, 1)]}
     story.read = {0: [(0, 2, 1), (2, 1, 2)], 1: [], 2: []}
     check_reads(story)
     story.read[0] = read

@@ -140,7 +140,7 @@ class OptionalOffset(KernelEmitter):
 
 
 @fault(emitter)
-class FreeBudget(KernelEmitter):
+class UnchargedBudget(KernelEmitter):
     """A budget is checked and never charged."""
 
     def complete(self, action: Action) -> None:

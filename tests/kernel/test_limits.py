@@ -19,7 +19,7 @@ from holdfast.lower.kernel import graphs
 from holdfast.lower.kernel.kernel import Kernel
 from holdfast.lower.layout import Layout
 from holdfast.lower.python.interpreter import Interpreter
-from tests.check.walking import Both
+from tests.check.walking import WalkPair
 from tests.kernel.comparing import Engines, differences
 from tests.kernel.plain import plain_build, use_python
 from tests.kernel.searching import equal_searches
@@ -231,7 +231,7 @@ def test_more_finals_than_a_word_has_bits_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="has 64 properties of one kind"):
         Kernel(machine, None, finals=tuple(system.of_kind("final")))
     with pytest.raises(UsageError, match="has 64 properties of one kind"):
-        Both.of(system, system.scopes["tiny"], 0, 5)
+        WalkPair.of(system, system.scopes["tiny"], 0, 5)
 
 
 def test_more_steps_than_there_is_room_for_are_refused(tmp_path: Path) -> None:

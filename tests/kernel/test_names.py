@@ -21,7 +21,7 @@ from holdfast.lower.kernel.graphs import KernelGraph
 from holdfast.lower.kernel.llvm.text import RESERVED
 from holdfast.lower.python.interpreter import Interpreter
 from holdfast.lower.python.names import refuse_clashes
-from tests.check.walking import Both
+from tests.check.walking import WalkPair
 from tests.kernel.comparing import Engines, differences
 from tests.kernel.searching import equal_searches
 from tests.kernel.writing import written
@@ -218,7 +218,7 @@ def test_no_name_in_generated_text_is_taken_for_another(system: System, texts: d
     """In every compiled text each name has one meaning, whatever names the model uses."""
     engines = Engines(system, system.scopes["tiny"])
     engines.make_kernel(mutable=True)
-    Both.of(system, system.scopes["tiny"], 0, 5, 2, sampled=True)
+    WalkPair.of(system, system.scopes["tiny"], 0, 5, 2, sampled=True)
     MutantComparison(engines.interpreter)
     machine = Interpreter(system, system.scopes["tiny"], properties=())
     KernelGraph(machine, Demands(machine.layout), tuple(system.of_kind("leads_to")))
@@ -268,7 +268,7 @@ def test_compiled_engines_agree_where_every_name_is_taken(system: System) -> Non
     """The engines agree on machine code, random runs and liveness too."""
     assert differences(Engines(system, system.scopes["tiny"]), states=20) == []
     equal_searches(system, "tiny", keep_going=True)
-    both = Both.of(system, system.scopes["tiny"], 3, 12)
+    both = WalkPair.of(system, system.scopes["tiny"], 3, 12)
     assert both.walks.runs(0, 300) == both.interpreted(300)
     answers = [live(system, system.scopes["tiny"], engine=engine).verdict for engine in ("interpreter", "kernel")]
     assert answers[0] == answers[1]

@@ -25,7 +25,7 @@ from holdfast.lower.kernel.packing import Packing
 from holdfast.lower.python.instance_ends import ReturnOutcome
 from holdfast.lower.python.interpreter import Interpreter
 from holdfast.lower.python.terms import Term
-from tests.check.walking import Both
+from tests.check.walking import WalkPair
 from tests.kernel import plain
 from tests.kernel.comparing import Engines, differences
 from tests.kernel.searching import equal_searches
@@ -143,7 +143,7 @@ def test_every_kernel_of_an_action_refuses(tmp_path: Path) -> None:
         lambda: Kernel(machine, None),
         lambda: Kernel(machine, None, mutable=True),
         lambda: MutantComparison(machine),
-        lambda: Both.of(system, scope, 0, 5),
+        lambda: WalkPair.of(system, scope, 0, 5),
         lambda: KernelGraph(machine, Demands(machine.layout), ()),
     ):
         with pytest.raises(UsageError, match="64 bits"):
@@ -170,7 +170,7 @@ def test_machine_code_computes_up_to_the_last_of_64_bits(tmp_path: Path) -> None
 # What the kernel's text computes ----------------------------------------------------------------------------------
 
 
-class Watched(KernelEmitter):
+class WatchingEmitter(KernelEmitter):
     """An emitter that passes every computed value to ``seen`` with its bounds."""
 
     def expr(self, node: Expr) -> Term:
@@ -184,7 +184,7 @@ class Watched(KernelEmitter):
 def test_no_value_in_the_kernels_text_lies_beyond_its_bounds(gauges: System, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a model with every construct of the language, each computed value lies within its bounds."""
     monkeypatch.setattr(plain, "HEAD", f"{plain.HEAD}from tests.lower.test_terms import seen\n")
-    monkeypatch.setattr(source, "KernelEmitter", Watched)
+    monkeypatch.setattr(source, "KernelEmitter", WatchingEmitter)
     assert differences(Engines(gauges, gauges.scopes["tiny"]), states=4) == []
 
 

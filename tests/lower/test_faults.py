@@ -125,7 +125,7 @@ class NoLowerBound(Emitter):
         return code and Term(f"max({code.text}, 0)", code.lo, code.hi)
 
 
-class FreeBudget(Emitter):
+class UnchargedBudget(Emitter):
     """A budget is checked and never charged."""
 
     def complete(self, action: Action) -> None:

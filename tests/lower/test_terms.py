@@ -159,7 +159,7 @@ def test_no_value_of_a_nested_term_lies_beyond_its_bounds(most: int) -> None:
 # What the interpreter computes ------------------------------------------------------------------------------------
 
 
-class Watched(Emitter):
+class WatchingEmitter(Emitter):
     """An emitter whose code passes every computed value and its bounds to ``seen``."""
 
     def expr(self, node: Expr) -> Term:
@@ -177,7 +177,7 @@ def seen(lo: int, hi: int, number: int) -> int:
 
 def watch(system: System, seed: int, states: int) -> None:
     """Run actions and properties in some states; fail at a value beyond its bounds."""
-    interpreter = Interpreter(system, system.scopes["tiny"], emitter=Watched)
+    interpreter = Interpreter(system, system.scopes["tiny"], emitter=WatchingEmitter)
     interpreter._globals["seen"] = seen
     chance = random.Random(seed)
     looked_at = some_states(interpreter, starts_of(interpreter), states, chance)

@@ -143,7 +143,7 @@ def test_a_trim_says_whether_it_cuts_the_current_range() -> None:
 # Beside the controller ----------------------------------------------------------------------------------------------
 
 
-class Beside:
+class ControllerPair:
     """The model and the controller of ``impl``, with the same requests. A request carries the stored node epoch."""
 
     def __init__(self) -> None:
@@ -274,7 +274,7 @@ def test_the_controller_answers_as_the_model(seed: int) -> None:
     draw = random.Random(seed)
     seen: set[str] = set()
     for _ in range(25):
-        beside = Beside()
+        beside = ControllerPair()
         for _ in range(60):
             beside.request(draw)
         seen |= beside.seen

@@ -34,7 +34,7 @@ READERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 
 @attrs.frozen
-class Stored:
+class WalObject:
     """An object in storage: its sender's epoch, where it starts and ends in MiB, the p of its header, and its ack.
 
     Its one record is as long as the object, so that its offset is the start.
@@ -51,7 +51,7 @@ class Stored:
         return self.start + MIB
 
 
-def overlapped(objects: list[Stored], reader: str) -> list[Stored]:
+def overlapped(objects: list[WalObject], reader: str) -> list[WalObject]:
     """The objects that this reader removes by WL-08."""
     if reader == "no overlap":
         return []
@@ -65,12 +65,12 @@ def overlapped(objects: list[Stored], reader: str) -> list[Stored]:
     return removed
 
 
-def lost(stored: Iterable[Stored], reader: str) -> list[Stored]:
+def lost(stored: Iterable[WalObject], reader: str) -> list[WalObject]:
     """The acked objects that this reader does not replay: WL-03, WL-07 and WL-08, written directly."""
     objects = sorted(stored, key=lambda each: (each.epoch, each.start))
     p = objects[-1].trimmed_to if objects else -1
     gone = overlapped(objects, reader)
-    kept: list[Stored] = []
+    kept: list[WalObject] = []
     for each in objects:
         if each in gone or (each.end <= p and reader != "no skipping"):
             continue
@@ -88,7 +88,7 @@ def list_objects(state: Wal, p: Incarnation, scope: Scope) -> Wal:
     return state.take("list_objects", p=p, end=end, t=t)
 
 
-def listing(objects: Iterable[Stored], reader: str) -> Wal:
+def listing(objects: Iterable[WalObject], reader: str) -> Wal:
     """The model's state after the last incarnation has listed these objects."""
     variants, removed = READERS[reader]
     state = Wal.at(WIDE, variants=variants, removed=removed).start().take("reserve", p=Incarnation(LISTER))
@@ -101,7 +101,7 @@ def listing(objects: Iterable[Stored], reader: str) -> Wal:
     return list_objects(state, Incarnation(LISTER), WIDE)
 
 
-def misses(objects: Iterable[Stored], reader: str) -> bool:
+def misses(objects: Iterable[WalObject], reader: str) -> bool:
     """Whether the model says that this reader loses an acked object."""
     return not listing(objects, reader).holds("listings_are_complete")
 
@@ -114,21 +114,21 @@ CONTENTS = st.tuples(st.integers(0, SLOTS), st.booleans())
 @given(contents=st.dictionaries(PLACES, CONTENTS, max_size=6))
 def test_a_listing_loses_what_a_reader_loses(reader: str, contents: Mapping[tuple[int, int], tuple[int, bool]]) -> None:
     """The model finds a loss in a listing exactly where a reader that walks through the list finds one."""
-    objects = [Stored(epoch, slot * MIB, trim * MIB - 1, acked) for (epoch, slot), (trim, acked) in contents.items()]
+    objects = [WalObject(epoch, slot * MIB, trim * MIB - 1, acked) for (epoch, slot), (trim, acked) in contents.items()]
     assert misses(objects, reader) == bool(lost(objects, reader))
 
 
 CUT_SHORT = {
     "first object only": [
-        Stored(0, 64, -1, False),
-        Stored(0, 128, -1, False),
-        Stored(1, 64, 63, False),
-        Stored(1, 128, 127, True),
-        Stored(1, 192, 127, True),
+        WalObject(0, 64, -1, False),
+        WalObject(0, 128, -1, False),
+        WalObject(1, 64, 63, False),
+        WalObject(1, 128, 127, True),
+        WalObject(1, 192, 127, True),
     ],
-    "same slot only": [Stored(0, 64, -1, False), Stored(1, 0, -1, True)],
-    "no skipping": [Stored(0, 0, -1, False), Stored(0, 128, 127, True)],
-    "no overlap": [Stored(0, 0, -1, False), Stored(1, 0, -1, True)],
+    "same slot only": [WalObject(0, 64, -1, False), WalObject(1, 0, -1, True)],
+    "no skipping": [WalObject(0, 0, -1, False), WalObject(0, 128, 127, True)],
+    "no overlap": [WalObject(0, 0, -1, False), WalObject(1, 0, -1, True)],
 }
 """Objects of which each faulty reader loses an acked one. The first row is the example of AM-03, with trim 127."""
 
@@ -144,7 +144,7 @@ def test_a_faulty_reader_cuts_the_list_short(reader: str) -> None:
 
 def test_the_newest_object_says_where_the_list_ends() -> None:
     """WL-03. The lister continues after the last object of the newest epoch, not after the highest end."""
-    state = listing([Stored(0, 128, -1, False), Stored(1, 0, -1, True)], "as it should be")
+    state = listing([WalObject(0, 128, -1, False), WalObject(1, 0, -1, True)], "as it should be")
     assert state.next_slot[Incarnation(LISTER)] == Slot(1)
 
 

@@ -157,7 +157,7 @@ def test_no_size_can_be_smaller(compiled: Compiled) -> None:
     assert dict(found.sizes) == {"N": 2, "Node": 1}
 
 
-class Interrupted:
+class InterruptedSolver:
     """A solver that was interrupted by Ctrl-C during a check, as Z3 reports it."""
 
     def check(self) -> z3.CheckSatResult:
@@ -172,7 +172,7 @@ class Interrupted:
 def test_an_interrupt_that_z3_takes_is_passed_on() -> None:
     """If Z3 catches Ctrl-C during a check, the interrupt is raised again, not taken for an answer."""
     with pytest.raises(KeyboardInterrupt):
-        checked(Interrupted())
+        checked(InterruptedSolver())
 
 
 def test_ctrl_c_ends_a_proof_without_an_answer(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from reports import sarif
 from tests.cli.conftest import holdfast
-from tests.cli.running import Ran, Run
+from tests.cli.running import CommandRun, Run
 from tests.cli.samples import COUNTER
 from tests.docs.fences import ROOT
 from tests.prove.conftest import HEADER
@@ -96,7 +96,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def told(holdfast: Run, *argv: object) -> tuple[Ran, Files]:
+def told(holdfast: Run, *argv: object) -> tuple[CommandRun, Files]:
     """The output of a command, and its reports."""
     ran = holdfast(*argv, *FILES, "--github")
     files = read()

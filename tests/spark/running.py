@@ -28,7 +28,7 @@ BROKEN = ("CK-02.epoch",)
 
 
 @attrs.define
-class Here:
+class InlineWorkers:
     """Workers that run each task in this process when the caller waits for it.
 
     ``order`` permutes the tasks. ``times`` runs each task that often, as retries and speculation do. After
@@ -41,7 +41,7 @@ class Here:
     times: int = 1
     dies_after: int | None = None
 
-    def start(self, work: Work, payload: bytes, rows: pa.Table, schema: pa.Schema, partitions: int) -> Done:
+    def start(self, work: Work, payload: bytes, rows: pa.Table, schema: pa.Schema, partitions: int) -> LazyJob:
         """Return a job that runs when the caller waits."""
         tasks = min(partitions if self.tasks is None else self.tasks, rows.num_rows)
         size = -(-rows.num_rows // tasks)
@@ -53,7 +53,7 @@ class Here:
                     found = list(work(payload, self._alive(part)))
                 yield from found
 
-        return Done(lambda: pa.Table.from_batches(list(run()), schema=schema))
+        return LazyJob(lambda: pa.Table.from_batches(list(run()), schema=schema))
 
     def _alive(self, part: pa.RecordBatch) -> pa.RecordBatch:
         """The rows before the accident, or all of them if there is none."""
@@ -71,7 +71,7 @@ class DriverDiedError(BaseException):
 
 
 @attrs.define
-class Done:
+class LazyJob:
     """A job that runs when its ``wait`` is called."""
 
     run: Callable[[], pa.Table]
@@ -94,9 +94,9 @@ class Done:
 
 
 @contextmanager
-def here(_options: object) -> Iterator[Here]:
+def here(_options: object) -> Iterator[InlineWorkers]:
     """A replacement of ``start_cluster`` that starts no Spark."""
-    yield Here(parallelism=2)
+    yield InlineWorkers(parallelism=2)
 
 
 def table_model(removed: tuple[str, ...] = ()) -> System:
@@ -130,13 +130,13 @@ def begun(folder: Path, asked: Config) -> FolderStorage:
     return storage
 
 
-def go_on(storage: FolderStorage, asked: Config, workers: Here | None = None) -> str | None:
+def go_on(storage: FolderStorage, asked: Config, workers: InlineWorkers | None = None) -> str | None:
     """Run the missing units."""
     target = ModelTarget(table_model(asked.removed), asked)
-    return advance(workers or Here(), storage, asked, target, budget=Budget(), progress=lambda _now: None)
+    return advance(workers or InlineWorkers(), storage, asked, target, budget=Budget(), progress=lambda _now: None)
 
 
-def ran(folder: Path, asked: Config, workers: Here | None = None) -> FolderStorage:
+def ran(folder: Path, asked: Config, workers: InlineWorkers | None = None) -> FolderStorage:
     """A storage with a complete campaign."""
     storage = begun(folder, asked)
     go_on(storage, asked, workers)

@@ -37,7 +37,7 @@ RUNS = (
 """Replay lines of runs of `ownership` without ST-14."""
 
 
-class Held:
+class MemoryStorage:
     """A storage in memory."""
 
     def __init__(self, name: str = "runs/a") -> None:
@@ -96,9 +96,9 @@ class Sample:
         return every if self.done is None else self.done
 
 
-def campaign(sample: Sample, name: str = "runs/a") -> Held:
+def campaign(sample: Sample, name: str = "runs/a") -> MemoryStorage:
     """The tables of a campaign."""
-    held = Held(name)
+    held = MemoryStorage(name)
     held.write(CAMPAIGN, to_parquet("campaign", [campaign_row(sample)]))
     reach = _reach(sample)
     for unit in range(sample.units):

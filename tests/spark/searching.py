@@ -25,7 +25,7 @@ from tests.kernel.plain import plain_build, use_python
 
 
 @attrs.frozen
-class Finished:
+class FinishedTasks:
     """Tasks that have already run."""
 
     table: pa.Table
@@ -43,14 +43,14 @@ class Finished:
 
 
 @attrs.define
-class Here:
+class InlineCluster:
     """A cluster in this process. ``order`` maps the rows to those that its tasks get: permuted, or repeated."""
 
     parallelism: int = 2
     jobs: int = 0
     order: Any = list
 
-    def start(self, work: Work, payload: bytes, rows: pa.Table, schema: pa.Schema, partitions: int) -> Finished:
+    def start(self, work: Work, payload: bytes, rows: pa.Table, schema: pa.Schema, partitions: int) -> FinishedTasks:
         """Run the tasks. The answers are in the order of the rows, however often each row was run."""
         assert partitions > 0
         self.jobs += 1
@@ -59,7 +59,7 @@ class Here:
             [batch] = rows.slice(number, 1).combine_chunks().to_batches()
             answers[number] = list(work(payload, batch))
         batches = [batch for number in sorted(answers) for batch in answers[number]]
-        return Finished(pa.Table.from_batches(batches, schema))
+        return FinishedTasks(pa.Table.from_batches(batches, schema))
 
 
 def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,7 +83,7 @@ def spark_search(
     """A search with its states in the folder. ``small``: the number of states after which it moves there."""
     explorer = partial(
         SparkSearch,
-        cluster=cluster or Here(),
+        cluster=cluster or InlineCluster(),
         storage=open_storage(str(folder), None) if lasting else Scratch(str(folder), str(folder)),
         lasting=lasting,
         resumed=resumed,

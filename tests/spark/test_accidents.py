@@ -33,7 +33,7 @@ def command(*words: str) -> list[str]:
     return [sys.executable, "-m", "holdfast", "campaign", *words]
 
 
-class Campaign:
+class CampaignProcess:
     """A running campaign whose progress goes to a terminal, so that a test can wait for its next line."""
 
     def __init__(self, folder: Path) -> None:
@@ -82,7 +82,7 @@ def resume(folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def below(running: Campaign, wanted: Wanted) -> Iterator[psutil.Process]:
+def below(running: CampaignProcess, wanted: Wanted) -> Iterator[psutil.Process]:
     """All processes that a process started, directly or not."""
     for process in psutil.Process(running.pid).children(recursive=True):
         with suppress(psutil.NoSuchProcess):
@@ -105,7 +105,7 @@ def is_worker(process: psutil.Process) -> bool:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """The tables of an undisturbed campaign."""
     folder = tmp_path_factory.mktemp("whole") / "campaign"
-    running = Campaign(folder)
+    running = CampaignProcess(folder)
     code, _, said = running.end()
     assert code == 12, said
     return tables(place(folder))
@@ -115,7 +115,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 @pytest.mark.parametrize("units", [2, 30])
 def test_a_killed_worker_is_replaced(tmp_path: Path, whole: dict[str, bytes], units: int) -> None:
     """Spark retries the killed worker's units, and the tables are those of an undisturbed campaign."""
-    running = Campaign(tmp_path / "a")
+    running = CampaignProcess(tmp_path / "a")
     running.wait_for_units(place(tmp_path / "a"), units)
     next(below(running, is_worker)).kill()
     code, _, said = running.end()
@@ -128,7 +128,7 @@ def test_a_killed_worker_is_replaced(tmp_path: Path, whole: dict[str, bytes], un
 @pytest.mark.parametrize("units", [2, 30])
 def test_a_killed_java_leaves_what_can_go_on(tmp_path: Path, whole: dict[str, bytes], units: int) -> None:
     """The command ends with one line, and ``resume`` runs the missing units."""
-    running = Campaign(tmp_path / "a")
+    running = CampaignProcess(tmp_path / "a")
     running.wait_for_units(place(tmp_path / "a"), units)
     for java in below(running, is_java):
         java.kill()
@@ -144,7 +144,7 @@ def test_a_killed_java_leaves_what_can_go_on(tmp_path: Path, whole: dict[str, by
 @pytest.mark.parametrize("units", [2, 30])
 def test_a_killed_driver_leaves_what_can_go_on(tmp_path: Path, whole: dict[str, bytes], units: int) -> None:
     """No process outlives the killed driver, and ``resume`` runs the missing units."""
-    running = Campaign(tmp_path / "a")
+    running = CampaignProcess(tmp_path / "a")
     running.wait_for_units(place(tmp_path / "a"), units)
     left = psutil.Process(running.pid).children(recursive=True)
     os.kill(running.pid, signal.SIGKILL)
@@ -159,7 +159,7 @@ def test_a_killed_driver_leaves_what_can_go_on(tmp_path: Path, whole: dict[str, 
 @pytest.mark.slow
 def test_ctrl_c_leaves_what_can_go_on(tmp_path: Path, whole: dict[str, bytes]) -> None:
     """The command prints its findings and how to resume, and ``resume`` runs the missing units."""
-    running = Campaign(tmp_path / "a")
+    running = CampaignProcess(tmp_path / "a")
     running.wait_for_units(place(tmp_path / "a"), 3)
     os.kill(running.pid, signal.SIGINT)
     code, found, said = running.end()

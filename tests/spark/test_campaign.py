@@ -28,7 +28,18 @@ from spark.campaign.reading import read_campaign
 from spark.campaign.tables import from_parquet, to_parquet
 from spark.cluster.storage import StorageError
 from spark.cluster.task import Work
-from tests.spark.running import BROKEN, Done, DriverDiedError, Here, begun, config, go_on, ran, table_model, tables
+from tests.spark.running import (
+    BROKEN,
+    DriverDiedError,
+    InlineWorkers,
+    LazyJob,
+    begun,
+    config,
+    go_on,
+    ran,
+    table_model,
+    tables,
+)
 
 Row = dict[str, Any]
 
@@ -76,13 +87,13 @@ def test_a_unit_is_a_walk(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "workers",
     [
-        Here(tasks=1),
-        Here(tasks=2, order=lambda parts: parts[::-1]),
-        Here(parallelism=5, times=2),
-        Here(tasks=7, order=lambda parts: [*parts[1::2], *parts[::2]]),
+        InlineWorkers(tasks=1),
+        InlineWorkers(tasks=2, order=lambda parts: parts[::-1]),
+        InlineWorkers(parallelism=5, times=2),
+        InlineWorkers(tasks=7, order=lambda parts: [*parts[1::2], *parts[::2]]),
     ],
 )
-def test_tables_depend_on_the_seed_alone(tmp_path: Path, workers: Here) -> None:
+def test_tables_depend_on_the_seed_alone(tmp_path: Path, workers: InlineWorkers) -> None:
     """The number of tasks, their order, and repeated tasks change no byte of the tables."""
     asked = config(removed=BROKEN)
 
@@ -96,7 +107,11 @@ def test_a_campaign_goes_on_where_it_was_ended(tmp_path: Path, units: int) -> No
     asked = config(removed=BROKEN)
     storage = begun(tmp_path / "a", asked)
     with pytest.raises(DriverDiedError):
-        go_on(storage, asked, Here(tasks=1 if units else 7, dies_after=units, order=lambda parts: [*parts, *parts]))
+        go_on(
+            storage,
+            asked,
+            InlineWorkers(tasks=1 if units else 7, dies_after=units, order=lambda parts: [*parts, *parts]),
+        )
     assert len(storage.list("runs")) == units
 
     go_on(storage, asked)
@@ -124,9 +139,9 @@ def test_lost_units_are_not_silent(tmp_path: Path) -> None:
     asked = config()
     storage = begun(tmp_path / "a", asked)
 
-    class Elsewhere(Here):
-        def start(self, work: Work, payload: bytes, rows: pa.Table, schema: pa.Schema, partitions: int) -> Done:  # noqa: ARG002
-            return Done(lambda: rows)
+    class Elsewhere(InlineWorkers):
+        def start(self, work: Work, payload: bytes, rows: pa.Table, schema: pa.Schema, partitions: int) -> LazyJob:  # noqa: ARG002
+            return LazyJob(lambda: rows)
 
     with pytest.raises(StorageError, match=r"7 units were run, and their files are not there .*runs/0000000000"):
         go_on(storage, asked, Elsewhere())
@@ -188,14 +203,14 @@ def test_a_configuration_is_read_as_it_was_written() -> None:
 
 
 @attrs.define
-class Stuck:
+class StuckWorkers:
     """Workers whose jobs end only when cancelled. The first wait calls a given function."""
 
     on_wait: object
     parallelism: int = 1
     cancelled: list[bool] = attrs.field(factory=list)
 
-    def start(self, *_: object) -> Stuck:
+    def start(self, *_: object) -> StuckWorkers:
         """Start the only job."""
         return self
 
@@ -218,7 +233,7 @@ def test_ctrl_c_leaves_a_campaign_that_goes_on(tmp_path: Path) -> None:
     """The first Ctrl-C ends the job, and the finished units stay."""
     asked = config()
     storage = begun(tmp_path / "a", asked)
-    stuck = Stuck(lambda: os.kill(os.getpid(), signal.SIGINT))
+    stuck = StuckWorkers(lambda: os.kill(os.getpid(), signal.SIGINT))
     target = ModelTarget(table_model(), asked)
 
     ended = advance(stuck, storage, asked, target, budget=Budget(), progress=lambda _now: None)
@@ -232,7 +247,7 @@ def test_the_budget_ends_a_campaign(tmp_path: Path) -> None:
     """A time limit ends the campaign, and the message names the limit."""
     asked = config()
     storage = begun(tmp_path, asked)
-    stuck = Stuck(None)
+    stuck = StuckWorkers(None)
     target = ModelTarget(table_model(), asked)
 
     ended = advance(stuck, storage, asked, target, budget=Budget(seconds=0.01), progress=lambda _now: None)
@@ -246,7 +261,7 @@ def test_enough_findings_end_a_campaign(tmp_path: Path) -> None:
     asked = config(removed=BROKEN, traces=100 * (3 * WAVE), stop_after=1)
     one, other = begun(tmp_path / "a", asked), begun(tmp_path / "b", asked)
 
-    assert go_on(one, asked) == go_on(other, asked, Here(parallelism=3, times=2)) == STOPPED
+    assert go_on(one, asked) == go_on(other, asked, InlineWorkers(parallelism=3, times=2)) == STOPPED
     assert len(one.list("runs")) == WAVE
     assert tables(one) == tables(other)
     before = tables(one)

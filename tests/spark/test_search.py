@@ -31,7 +31,7 @@ from spark.search.engine import ProcessTree
 from spark.search.files import read_rows, write_rows
 from spark.search.frontier import SparkStore
 from tests.kernel.writing import SEARCHED, written
-from tests.spark.searching import Here, assert_equal, files, interpreted, spark_search
+from tests.spark.searching import InlineCluster, assert_equal, files, interpreted, spark_search
 
 TESTS = Path(__file__).parents[1]
 
@@ -82,7 +82,7 @@ def test_the_answer_depends_on_no_number_of_tasks(
     """The answer is the same for few tasks and for many small ones, and whenever the search moves to files."""
     monkeypatch.setattr(frontier, "SHARE", 3)
     monkeypatch.setattr(frontier, "MOST", 7)
-    cluster = Here(parallelism)
+    cluster = InlineCluster(parallelism)
 
     found = spark_search(locks, "tiny", tmp_path, cluster, small=small)
 
@@ -92,7 +92,7 @@ def test_the_answer_depends_on_no_number_of_tasks(
 
 def test_a_small_search_needs_no_tasks(locks: System, tmp_path: Path) -> None:
     """A small search runs without tasks, with the same answer, and leaves no file."""
-    cluster = Here()
+    cluster = InlineCluster()
 
     assert_equal(spark_search(locks, "tiny", tmp_path, cluster, small=100_000), by_interpreter(locks))
 
@@ -109,7 +109,7 @@ def test_tasks_that_are_repeated_write_the_same_again(
     """A retried task, or one that runs twice at once, loses no state and counts none twice."""
     spark_search(locks, "tiny", tmp_path / "wanted")
 
-    found = spark_search(locks, "tiny", tmp_path / "found", Here(order=order))
+    found = spark_search(locks, "tiny", tmp_path / "found", InlineCluster(order=order))
 
     assert_equal(found, by_interpreter(locks))
     assert files(tmp_path / "found") == files(tmp_path / "wanted")
@@ -243,7 +243,7 @@ class PowerCutError(Exception):
 
 
 @attrs.define
-class Failing(Here):
+class FailingCluster(InlineCluster):
     """A cluster that fails after N jobs, when half of the last job's tasks are done."""
 
     last: int = 0
@@ -265,14 +265,14 @@ def test_what_was_cut_off_goes_on(locks: System, last: int, tmp_path: Path) -> N
     """
     spark_search(locks, "tiny", tmp_path / "wanted", lasting=True)
     with pytest.raises(PowerCutError):
-        spark_search(locks, "tiny", tmp_path / "found", Failing(last=last), lasting=True)
+        spark_search(locks, "tiny", tmp_path / "found", FailingCluster(last=last), lasting=True)
 
     if last < 2:
         # Tasks have not worked on any level yet, so nothing of the first level is stored.
         with pytest.raises(UsageError, match="keeps no search on Spark"):
             spark_search(locks, "tiny", tmp_path / "found", lasting=True, resumed=True)
         return
-    found = spark_search(locks, "tiny", tmp_path / "found", Here(5), lasting=True, resumed=True)
+    found = spark_search(locks, "tiny", tmp_path / "found", InlineCluster(5), lasting=True, resumed=True)
 
     assert_equal(found, by_interpreter(locks))
     assert files(tmp_path / "found") == files(tmp_path / "wanted")
@@ -304,7 +304,7 @@ def test_what_was_found_before_is_not_forgotten(rivals: System, tmp_path: Path) 
 
 
 @attrs.define
-class Endless(Here):
+class Endless(InlineCluster):
     """A cluster whose third job does not end."""
 
     cancelled: bool = False

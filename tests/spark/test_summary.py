@@ -15,12 +15,12 @@ from spark.campaign.places import CAMPAIGN, FINDINGS, unit_number, unit_path
 from spark.campaign.summary import summarise
 from spark.campaign.tables import from_parquet, to_parquet
 from spark.campaign.text import render_status, render_summary, timing_line
-from tests.spark.samples import Held, Sample, campaign, campaign_row, summary
+from tests.spark.samples import MemoryStorage, Sample, campaign, campaign_row, summary
 
 SMALL = Sample(traces=95_000, traces_per_unit=10_000, removed=("ST-14",), findings=3)
 
 
-def rows(held: Held, table: str) -> list[dict[str, Any]]:
+def rows(held: MemoryStorage, table: str) -> list[dict[str, Any]]:
     """All rows of a table."""
     return [row for name in held.list(table) for row in from_parquet(held.files[f"{table}/{name}"])]
 
@@ -70,7 +70,7 @@ def test_lengths_are_those_of_the_runs_there_are() -> None:
 def test_the_order_of_files_does_not_matter() -> None:
     """The summary does not depend on how a storage orders or groups files."""
 
-    class Backwards(Held):
+    class Backwards(MemoryStorage):
         def list(self, folder: str) -> list[str]:
             return super().list(folder)[::-1]
 
@@ -84,7 +84,7 @@ def test_the_order_of_files_does_not_matter() -> None:
 def test_memory_holds_few_units_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are read while units are added, a few units ahead, not all at the start."""
 
-    class Counting(Held):
+    class Counting(MemoryStorage):
         reads = 0
 
         def read(self, path: str) -> bytes | None:
@@ -148,22 +148,22 @@ def test_the_verdict(sample: dict[str, Any], verdict: str, complete: bool) -> No
 # Files that are not as they should be -----------------------------------------------------------------------------
 
 
-def replaced(table: str, unit: int, **values: Any) -> Callable[[Held], None]:
+def replaced(table: str, unit: int, **values: Any) -> Callable[[MemoryStorage], None]:
     """Replace values in a unit's row."""
 
-    def change(held: Held) -> None:
+    def change(held: MemoryStorage) -> None:
         path = unit_path(table, unit)
         held.write(path, to_parquet(table, [{**from_parquet(held.files[path])[0], **values}]))
 
     return change
 
 
-def asked(**values: Any) -> Callable[[Held], None]:
+def asked(**values: Any) -> Callable[[MemoryStorage], None]:
     """Replace values in the campaign's row."""
     return lambda held: held.write(CAMPAIGN, to_parquet("campaign", [{**campaign_row(SMALL), **values}]))
 
 
-def foreign_finding(held: Held) -> None:
+def foreign_finding(held: MemoryStorage) -> None:
     """A finding that no unit met."""
     row = {**from_parquet(held.files[FINDINGS])[0], "signature": "f" * 16}
     held.write(FINDINGS, to_parquet("findings", [row]))
@@ -188,7 +188,7 @@ def foreign_finding(held: Held) -> None:
         (foreign_finding, "ffffffffffffffff"),
     ],
 )
-def test_files_that_do_not_agree_are_named(change: Callable[[Held], None], named: str) -> None:
+def test_files_that_do_not_agree_are_named(change: Callable[[MemoryStorage], None], named: str) -> None:
     """Contradicting files are one line that names the file. Nothing is left out silently."""
     held = campaign(SMALL)
     change(held)

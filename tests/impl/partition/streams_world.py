@@ -12,7 +12,7 @@ from impl.broker.wal_format import WalRecord
 from impl.tasks import FailedError, Gate, Tasks
 
 
-class Stored:
+class StoredStream:
     """A stream in the cluster: its durable records, and its start."""
 
     def __init__(self) -> None:
@@ -65,8 +65,8 @@ class World:
     in the order of their appends, and a crash loses the last ones.
     """
 
-    def __init__(self, disk: dict[int, Stored] | None = None) -> None:
-        self.disk = {0: Stored()} if disk is None else disk
+    def __init__(self, disk: dict[int, StoredStream] | None = None) -> None:
+        self.disk = {0: StoredStream()} if disk is None else disk
         self.tasks = Tasks()
         self.writes: list[tuple[OpenStream, WalRecord, Gate[int]]] = []
         self.opened: dict[int, OpenStream] = {}
@@ -76,7 +76,7 @@ class World:
 
     async def create(self) -> int:
         number = max(self.disk) + 1
-        self.disk[number] = Stored()
+        self.disk[number] = StoredStream()
         return number
 
     async def open(self, stream: int) -> OpenStream:
