@@ -135,7 +135,7 @@ def prove(
         check_writable(itf)
     from holdfast.check.prove.prover import SolverLimits  # noqa: PLC0415 - Z3 takes a while to load
     from holdfast.cli import ablation, proofs  # noqa: PLC0415 - as above
-    from holdfast.lower.smt.second import require_cvc5  # noqa: PLC0415 - as above
+    from holdfast.lower.smt.second_solver import require_cvc5  # noqa: PLC0415 - as above
 
     if with_ is not None:
         require_cvc5()

@@ -21,7 +21,7 @@ from holdfast.cli.output import Ticker, check_writable, note, say, show, write
 from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import model_folders
-from holdfast.ir.suggest import did_you_mean
+from holdfast.ir.similar_names import did_you_mean
 from holdfast.records.verification import verification_records
 
 DIFFERS = 1

@@ -8,8 +8,8 @@ import attrs
 
 from holdfast.ir.errors import UsageError
 from holdfast.ir.expr import FALSE, Expr, Ruled, rebuild
+from holdfast.ir.similar_names import did_you_mean
 from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt
-from holdfast.ir.suggest import did_you_mean
 from holdfast.ir.system import Action, System
 
 

@@ -12,7 +12,7 @@ import attrs
 
 from holdfast.ir.errors import UsageError
 from holdfast.ir.ghosts import ghosts_read
-from holdfast.ir.suggest import did_you_mean
+from holdfast.ir.similar_names import did_you_mean
 from holdfast.ir.system import Action, Property, Scope, System
 from holdfast.lower.layout import Value
 from holdfast.lower.outcome import Cut, Refused, Taken

@@ -8,7 +8,7 @@ import attrs
 
 from holdfast.ir.errors import UsageError
 from holdfast.ir.ghosts import ghosts_read
-from holdfast.ir.suggest import did_you_mean
+from holdfast.ir.similar_names import did_you_mean
 from holdfast.ir.system import Action, Property, System
 from holdfast.trace.trace import Claim, first_paragraph
 

@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.check.prove import engine as prover
 from holdfast.check.prove.result import ProofResult
-from holdfast.check.prove.second import SecondProverResult
+from holdfast.check.prove.second_prover import SecondProverResult
 from holdfast.check.verify import opinions
 from holdfast.check.verify.jobs import SHORT, JobResult, VerifyJob, make
 from holdfast.check.verify.manifest import read_manifest

@@ -11,8 +11,8 @@ from holdfast.check.budget import Budget, Meter
 from holdfast.check.mutate.proving import judged
 from holdfast.check.prove import asking
 from holdfast.check.prove.asking import Askers
+from holdfast.check.prove.proof_state import slowest_questions
 from holdfast.check.prove.prover import Prover, SolverLimits, Standing
-from holdfast.check.prove.state import slowest_questions
 from holdfast.ir.system import System
 from holdfast.lower.smt.logic import Logic
 from holdfast.lower.smt.solve import SolverAnswer

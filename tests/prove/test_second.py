@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.check.prove import asking, second
+from holdfast.check.prove import asking, second_prover
 from holdfast.check.prove.engine import prove
 from holdfast.check.prove.result import proof_to_json
 from holdfast.check.prove.text import render_proof
 from holdfast.cli.app import main
-from holdfast.lower.smt import second as prover
-from holdfast.lower.smt.second import ask_cvc5
+from holdfast.lower.smt import second_solver as prover
+from holdfast.lower.smt.second_solver import ask_cvc5
 from holdfast.lower.smt.solve import SolverAnswer, SolverQuestion
 from tests.prove.conftest import EXAMPLES, Compiled, example
 
@@ -49,7 +49,7 @@ def test_what_only_one_prover_shows_is_a_disagreement(compiled: Compiled, monkey
 
 def test_what_the_second_prover_cannot_answer_is_not_green(monkeypatch: pytest.MonkeyPatch) -> None:
     """A question without an answer of cvc5 is named, and leaves the proof open."""
-    monkeypatch.setattr(second, "ask_cvc5", lambda *_: SolverAnswer("unknown", reason="no time"))
+    monkeypatch.setattr(second_prover, "ask_cvc5", lambda *_: SolverAnswer("unknown", reason="no time"))
     result = prove(example("two_phase_commit"), properties=["final"], cores=0, second=True)
     assert result.second is not None
     assert (result.second.agreed, result.exit_code) == (0, 20)

@@ -34,7 +34,7 @@ from holdfast.check.live.lasso import Lasso, find_lasso
 from holdfast.check.live.result import DemandFigures, LeadsToFigures, LiveFigures, LiveResult, LiveTiming, LiveVerdict
 from holdfast.ir.errors import UsageError
 from holdfast.ir.ghosts import ghosts_read
-from holdfast.ir.suggest import did_you_mean
+from holdfast.ir.similar_names import did_you_mean
 from holdfast.ir.system import Property, Scope, System
 from holdfast.ir.types import BUDGET
 from holdfast.lower.graph.fairness import FREE, Demands

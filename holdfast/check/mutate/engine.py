@@ -30,8 +30,8 @@ from holdfast.ir.errors import UsageError
 from holdfast.ir.expr import Expr, Read, Ruled, walk
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.scopes import USUAL, live_scopes
+from holdfast.ir.similar_names import did_you_mean
 from holdfast.ir.stmt import Assign, Fill, If, Require, Stmt, direct_expressions, statements
-from holdfast.ir.suggest import did_you_mean
 from holdfast.ir.system import Scope, System
 from holdfast.trace.trace import Trace
 

@@ -15,6 +15,7 @@ import attrs
 from holdfast.check.budget import INTERRUPTED, Budget, Meter, interruptible
 from holdfast.check.prove.asking import Askers, LimitExceeded
 from holdfast.check.prove.counterexample import claim_of, counterexample
+from holdfast.check.prove.proof_state import ProofState
 from holdfast.check.prove.prover import Prover, SolverLimits, Standing, label
 from holdfast.check.prove.rests import grounds
 from holdfast.check.prove.rests import tried as tried_out
@@ -23,8 +24,7 @@ from holdfast.check.prove.result import (
     ProofResult,
 )
 from holdfast.check.prove.sanity import sanity
-from holdfast.check.prove.second import ask_second
-from holdfast.check.prove.state import ProofState
+from holdfast.check.prove.second_prover import ask_second
 from holdfast.check.prove.suggest import Suggester
 from holdfast.check.prove.trial import trial
 from holdfast.check.result import Result

@@ -8,7 +8,7 @@ import attrs
 
 from holdfast.check.prove.expression_text import written
 from holdfast.check.prove.rests import ProofGround
-from holdfast.check.prove.second import SecondProverResult
+from holdfast.check.prove.second_prover import SecondProverResult
 from holdfast.check.prove.trial import ProofTrial
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET, UNSHOWN, VIOLATED, Result, to_json, trace_to_json
 from holdfast.ir.system import Property, Scope

@@ -91,7 +91,7 @@ def walked(system: System, scope: Scope, steps: int | None) -> Opinion:
 def proved(system: System, target: str, lemmas_from: str | None, *, violated: bool, cores: int) -> Opinion:
     """Compare a proof for any sizes with the search. ``violated``: the search finds a violation in a scope."""
     from holdfast.check.prove.engine import prove  # noqa: PLC0415 - Z3 takes a while to load
-    from holdfast.lower.smt.second import is_installed  # noqa: PLC0415 - as above
+    from holdfast.lower.smt.second_solver import is_installed  # noqa: PLC0415 - as above
 
     result = prove(
         system,

@@ -16,8 +16,8 @@ from holdfast.ir.compile.annotations import scalar
 from holdfast.ir.compile.context import Context, Env
 from holdfast.ir.compile.conversions import fit
 from holdfast.ir.compile.expressions import Expressions
-from holdfast.ir.compile.facts import after_write, when_false, when_true
 from holdfast.ir.compile.helpers import check_reached, helper_env, join_rest
+from holdfast.ir.compile.known_optionals import after_write, when_false, when_true
 from holdfast.ir.compile.source import Member
 from holdfast.ir.expr import Expr, Lit, Name, Read, walk
 from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, statements

@@ -9,7 +9,7 @@ from typing import Protocol
 import attrs
 
 from holdfast.ir.compile.annotations import Types
-from holdfast.ir.compile.facts import Facts
+from holdfast.ir.compile.known_optionals import Facts
 from holdfast.ir.compile.source import Member, Module, SourceField
 from holdfast.ir.expr import Expr
 from holdfast.ir.types import EnumType, NatType, Scalar, SortType

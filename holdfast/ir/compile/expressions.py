@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from holdfast.ir.compile.annotations import BUILTINS, key, resolve
 from holdfast.ir.compile.context import Context, Env, StateField
 from holdfast.ir.compile.conversions import choose, comparable, fit, plain_if_known
-from holdfast.ir.compile.facts import when_false, when_true
 from holdfast.ir.compile.folds import absolute, arithmetic, count, extremum, literal, quantified, total
 from holdfast.ir.compile.helpers import helper_value
+from holdfast.ir.compile.known_optionals import when_false, when_true
 from holdfast.ir.compile.results import is_computed
 from holdfast.ir.compile.source import excerpt
 from holdfast.ir.expr import TRUE, And, Compare, CompareOp, Expr, IsNone, Lit, Name, Not, Or, Read, Ruled

@@ -9,7 +9,7 @@ from typing import Literal
 from holdfast.ir.compile.annotations import resolve
 from holdfast.ir.compile.context import Compiler, Env
 from holdfast.ir.compile.conversions import comparable, plain_if_known, unit
-from holdfast.ir.compile.facts import when_true
+from holdfast.ir.compile.known_optionals import when_true
 from holdfast.ir.expr import (
     TRUE,
     ZERO,

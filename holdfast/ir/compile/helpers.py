@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from holdfast.ir.compile.annotations import scalar
 from holdfast.ir.compile.context import Compiler, Env
 from holdfast.ir.compile.conversions import choose, fit, plain_if_known, unit
-from holdfast.ir.compile.facts import when_false, when_true
+from holdfast.ir.compile.known_optionals import when_false, when_true
 from holdfast.ir.compile.source import Member, excerpt
 from holdfast.ir.expr import Expr
 from holdfast.ir.types import INT, NoneType

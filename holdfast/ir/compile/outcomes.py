@@ -12,7 +12,7 @@ import attrs
 from holdfast.ir.compile.source import OUTCOMES, ClassSource, Module
 from holdfast.ir.errors import ModelError, Place
 from holdfast.ir.marks import OutcomeMark, OutcomesMark
-from holdfast.ir.suggest import did_you_mean
+from holdfast.ir.similar_names import did_you_mean
 from holdfast.ir.system import Declaration, Property, Rule
 
 LIVENESS_ID = re.compile(r"L[VP]-\d+[a-z]?")

@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Any
 
 from holdfast.ir.errors import UsageError
-from holdfast.ir.suggest import did_you_mean
+from holdfast.ir.similar_names import did_you_mean
 from holdfast.ir.types import BoolType
 from holdfast.lower.layout import Value
 from holdfast.runs.explorer.expression import Expression, column, parse_expression

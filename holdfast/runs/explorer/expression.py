@@ -24,7 +24,7 @@ from holdfast.ir.compile.simplify import simplify
 from holdfast.ir.compile.source import ClassSource, Module, read_class
 from holdfast.ir.errors import ModelError, UsageError
 from holdfast.ir.expr import Expr, Fold, Lit, Quantified, Ruled, walk
-from holdfast.ir.suggest import did_you_mean
+from holdfast.ir.similar_names import did_you_mean
 from holdfast.ir.system import PropertyKind, System
 from holdfast.ir.types import BOOL, NoneType
 from holdfast.lower.layout import Layout, Value

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 
 import attrs
 
-from holdfast.check.conform.judge.facts import Facts
-from holdfast.check.conform.judge.trial import Args, EventTrial, Expected, counted_on
+from holdfast.check.conform.judge.event_facts import Facts
+from holdfast.check.conform.judge.event_trial import Args, EventTrial, Expected, counted_on
 from holdfast.check.conform.judge.world import World
 from holdfast.check.conform.logs.events import UNKNOWN
 from holdfast.ir.errors import Place

@@ -10,9 +10,9 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from holdfast.check.conform.answer.candidates import shown_code
-from holdfast.check.conform.judge.facts import Facts
+from holdfast.check.conform.judge.event_facts import Facts
+from holdfast.check.conform.judge.event_trial import Args, EventTrial, JudgeTally, agrees
 from holdfast.check.conform.judge.ground import UnjudgedError
-from holdfast.check.conform.judge.trial import Args, EventTrial, JudgeTally, agrees
 from holdfast.check.conform.judge.world import World
 from holdfast.check.conform.logs.events import UNKNOWN
 from holdfast.ir.system import Action

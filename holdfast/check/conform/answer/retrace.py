@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import attrs
 
-from holdfast.check.conform.judge.facts import Facts, Reader
+from holdfast.check.conform.judge.event_facts import Facts, Reader
+from holdfast.check.conform.judge.event_trial import EventTrial, JudgeTally, StatePath
 from holdfast.check.conform.judge.ground import Ground
 from holdfast.check.conform.judge.judge import Judgement
 from holdfast.check.conform.judge.orders import Orders, Positions, numbers_of_all
-from holdfast.check.conform.judge.trial import EventTrial, JudgeTally, StatePath
 from holdfast.check.conform.judge.world import World
 from holdfast.check.conform.logs.events import STATE
 from holdfast.check.conform.logs.log import Log

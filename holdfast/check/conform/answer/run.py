@@ -11,9 +11,9 @@ from pathlib import Path
 
 from holdfast.check.conform.answer.model_file import SCOPE, WRITTEN, Numbers, model_file, scope_of
 from holdfast.check.conform.answer.retrace import Check, NoRunError, Retrace, check_length, of_all_streams, of_part
+from holdfast.check.conform.judge.event_trial import StatePath
 from holdfast.check.conform.judge.ground import UnjudgedError
 from holdfast.check.conform.judge.judge import Judgement
-from holdfast.check.conform.judge.trial import StatePath
 from holdfast.check.conform.logs.log import Log
 from holdfast.ir.errors import HoldfastError, UsageError
 from holdfast.ir.system import System

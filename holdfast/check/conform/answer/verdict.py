@@ -11,7 +11,7 @@ import attrs
 
 from holdfast.check.conform.answer.candidates import Candidate, candidates
 from holdfast.check.conform.answer.nearby import nearby
-from holdfast.check.conform.judge.facts import Facts
+from holdfast.check.conform.judge.event_facts import Facts
 from holdfast.check.conform.judge.judge import Judgement
 from holdfast.ir.errors import Place
 from holdfast.ir.system import System

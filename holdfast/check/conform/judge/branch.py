@@ -8,9 +8,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from holdfast.check.conform.judge.facts import Facts
+from holdfast.check.conform.judge.event_facts import Facts
+from holdfast.check.conform.judge.event_trial import JudgeTally
 from holdfast.check.conform.judge.ground import Ground, UnjudgedError
-from holdfast.check.conform.judge.trial import JudgeTally
 from holdfast.check.conform.judge.world import World
 
 WORLDS = 4_000

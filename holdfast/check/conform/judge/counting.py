@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 import attrs
 
-from holdfast.check.conform.judge.facts import Facts
+from holdfast.check.conform.judge.event_facts import Facts
+from holdfast.check.conform.judge.event_trial import Expected
 from holdfast.check.conform.judge.order import nat_of
-from holdfast.check.conform.judge.trial import Expected
 from holdfast.ir.expr import Read, walk
 from holdfast.ir.stmt import Assign, Fill, Require, Stmt, direct_expressions, statements
 from holdfast.lower.layout import Field

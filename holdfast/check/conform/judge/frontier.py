@@ -6,10 +6,10 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import Self
 
-from holdfast.check.conform.judge.facts import Facts, ToldCell
+from holdfast.check.conform.judge.event_facts import Facts, ToldCell
+from holdfast.check.conform.judge.event_trial import Args, EventTrial, Expected, JudgeTally, StatePath
 from holdfast.check.conform.judge.ground import Ground, UnjudgedError
 from holdfast.check.conform.judge.order import nat_of
-from holdfast.check.conform.judge.trial import Args, EventTrial, Expected, JudgeTally, StatePath
 from holdfast.check.conform.judge.window import FullError
 from holdfast.check.conform.logs.names import Number
 from holdfast.ir.system import Action, Param

@@ -10,12 +10,12 @@ import attrs
 
 from holdfast.check.budget import Meter
 from holdfast.check.conform.judge.branch import MOST_STARTS, Branch
-from holdfast.check.conform.judge.facts import Facts, Reader
+from holdfast.check.conform.judge.event_facts import Facts, Reader
+from holdfast.check.conform.judge.event_trial import JudgeTally
 from holdfast.check.conform.judge.ground import Frame, Ground, UnjudgedError
 from holdfast.check.conform.judge.orders import LAST, Orders
 from holdfast.check.conform.judge.projection import Projection, project
 from holdfast.check.conform.judge.survey import Survey
-from holdfast.check.conform.judge.trial import JudgeTally
 from holdfast.check.conform.judge.world import World
 from holdfast.check.conform.logs.log import Log
 from holdfast.check.conform.logs.names import LogNames

@@ -21,9 +21,9 @@ from typing import NoReturn
 
 import attrs
 
-from holdfast.check.conform.judge.facts import Facts
+from holdfast.check.conform.judge.event_facts import Facts
+from holdfast.check.conform.judge.event_trial import EventTrial
 from holdfast.check.conform.judge.ground import UnjudgedError
-from holdfast.check.conform.judge.trial import EventTrial
 from holdfast.check.conform.judge.window import FullError
 from holdfast.check.conform.judge.world import MOST_STATES, World
 from holdfast.check.conform.logs.damage import damaged, shown

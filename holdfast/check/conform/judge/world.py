@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from holdfast.check.conform.judge.counting import Counting
-from holdfast.check.conform.judge.facts import Facts, ToldCell, numbers_of
+from holdfast.check.conform.judge.event_facts import Facts, ToldCell, numbers_of
+from holdfast.check.conform.judge.event_trial import EventTrial, Expected, agrees, counted_on
 from holdfast.check.conform.judge.frontier import Frontier
 from holdfast.check.conform.judge.ground import UnjudgedError
 from holdfast.check.conform.judge.hidden import IN_A_ROW
-from holdfast.check.conform.judge.trial import EventTrial, Expected, agrees, counted_on
 from holdfast.check.conform.logs.events import STATE, UNKNOWN
 from holdfast.check.conform.logs.names import Number
 from holdfast.ir.system import Action

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import attrs
 
-from holdfast.check.conform.judge.facts import Facts, ToldCell
+from holdfast.check.conform.judge.event_facts import Facts, ToldCell
 from holdfast.check.conform.logs.names import Number
 from holdfast.ir.system import Action
 from holdfast.lower.layout import Field

@@ -19,7 +19,7 @@ from holdfast.check.prove.result import (
     Suggestion,
     Verdict,
 )
-from holdfast.check.prove.second import SecondProverResult
+from holdfast.check.prove.second_prover import SecondProverResult
 from holdfast.check.prove.trial import ProofTrial
 from holdfast.check.result import Result
 from holdfast.ir.errors import UsageError

@@ -8,7 +8,7 @@ import attrs
 
 from holdfast.check.prove.prover import Standing, label
 from holdfast.lower.smt.logic import Logic
-from holdfast.lower.smt.second import PACKAGE, ask_cvc5
+from holdfast.lower.smt.second_solver import PACKAGE, ask_cvc5
 from holdfast.lower.smt.solve import SolverAnswer
 
 PATIENCE = 1.0
