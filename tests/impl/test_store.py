@@ -213,3 +213,9 @@ def test_a_range_has_bytes_and_a_folder_a_slash() -> None:
             Get("a", begin, end)
     with pytest.raises(ValueError, match="ends with a slash"):
         List("a")
+
+
+def test_the_event_log_keeps_its_names_of_answers() -> None:
+    """The tags of the answers are names in event logs, whatever the classes are called."""
+    tags = [each.__struct_config__.tag for each in (PutResult, ObjectData, ObjectPage, DeleteResult, Missing, Conflict)]
+    assert tags == ["Stored", "ObjectData", "Listed", "Deleted", "Missing", "Conflict"]
