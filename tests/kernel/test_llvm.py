@@ -19,7 +19,7 @@ from holdfast.lower.kernel.llvm.kinds import KernelTextError, Kind, kind_of_json
 from holdfast.lower.kernel.llvm.module import translate
 from holdfast.lower.kernel.llvm.object_code import verified
 from holdfast.lower.kernel.llvm.statements import FunctionWriter
-from holdfast.lower.kernel.llvm.values import Value
+from holdfast.lower.kernel.llvm.values import TypedValue
 from tests.kernel import plain
 from tests.kernel.programs import FUNCTIONS, ONES, Draw, program
 
@@ -139,7 +139,7 @@ def one_after_the_other(writer: FunctionWriter, target: ast.expr, node: ast.expr
         writer._store(target, writer.expr(node))
 
 
-def both_computed(self: ExpressionWriter, node: ast.BoolOp) -> Value:
+def both_computed(self: ExpressionWriter, node: ast.BoolOp) -> TypedValue:
     """Return the last operand, whatever the first ones say."""
     return self.as_number([self.expr(each) for each in node.values][-1])
 
@@ -149,13 +149,13 @@ def too_small(*_: object) -> tuple[int, int]:
     return 0, 1
 
 
-def first_part_only(self: ArithmeticWriter, operator: ast.cmpop, one: Value, two: Value) -> Value:
+def first_part_only(self: ArithmeticWriter, operator: ast.cmpop, one: TypedValue, two: TypedValue) -> TypedValue:
     """Compare tuples by their first parts."""
     pair = [arithmetic.parts(each)[0] if len(each.operands) > 1 else each for each in (one, two)]
     return self._scalars(arithmetic.SIGNS[type(operator)], *pair)
 
 
-def arms_exchanged(self: Blocks, kind: Kind, arms: list[tuple[str, Value]]) -> Value:
+def arms_exchanged(self: Blocks, kind: Kind, arms: list[tuple[str, TypedValue]]) -> TypedValue:
     """Give each arm's value to the other arm; LLVM finds a value that is not computed there."""
     labels = [label for label, _ in arms]
     return MERGED(self, kind, [(label, value) for label, (_, value) in zip(reversed(labels), arms, strict=True)])

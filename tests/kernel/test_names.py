@@ -217,7 +217,7 @@ def texts(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 def test_no_name_in_generated_text_is_taken_for_another(system: System, texts: dict[str, str]) -> None:
     """In every compiled text each name has one meaning, whatever names the model uses."""
     engines = Engines(system, system.scopes["tiny"])
-    engines.make_kernel(mutable=True)
+    assert engines.make_kernel(mutable=True).module is not None
     WalkPair.of(system, system.scopes["tiny"], 0, 5, 2, sampled=True)
     MutantComparison(engines.interpreter)
     machine = Interpreter(system, system.scopes["tiny"], properties=())

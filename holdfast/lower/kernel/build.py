@@ -24,7 +24,7 @@ import attrs
 
 from holdfast.lower.kernel.llvm.call import callable_entry
 from holdfast.lower.kernel.llvm.kinds import Kind, kind_of_json, kind_to_json
-from holdfast.lower.kernel.llvm.module import Entry, translate
+from holdfast.lower.kernel.llvm.module import EntryPoint, translate
 from holdfast.lower.kernel.llvm.object_code import LoadedCode, compiled, compiler
 from holdfast.lower.python.names import refuse_clashes
 
@@ -173,7 +173,7 @@ def _module(content: bytes) -> SimpleNamespace:
     entries: dict[str, Callable[..., Any]] = {}
     for name, kinds in found["entries"].items():
         *params, result = map(kind_of_json, kinds)
-        entries[name] = callable_entry(loaded, name, Entry(tuple[Kind, ...](params), result))
+        entries[name] = callable_entry(loaded, name, EntryPoint(tuple[Kind, ...](params), result))
     return SimpleNamespace(**found["constants"], **entries)
 
 

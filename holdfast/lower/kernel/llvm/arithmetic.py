@@ -23,7 +23,7 @@ from holdfast.lower.kernel.llvm.kinds import (
     registers,
     said,
 )
-from holdfast.lower.kernel.llvm.values import FALSE, TRUE, Value, literal, number, truth
+from holdfast.lower.kernel.llvm.values import FALSE, TRUE, TypedValue, literal, number, truth
 
 MODULUS = 1 << 64
 
@@ -62,7 +62,7 @@ class ArithmeticWriter:
 
     # Conversions ----------------------------------------------------------------------------------------------
 
-    def converted(self, value: Value, kind: Kind) -> Value:
+    def converted(self, value: TypedValue, kind: Kind) -> TypedValue:
         """The value as a value of another kind that has room for it."""
         if value.kind == kind:
             return value
@@ -74,13 +74,13 @@ class ArithmeticWriter:
         assert isinstance(kind, Tuple), "as above"
         return joined_tuple([self.converted(*pair) for pair in zip(parts(value), kind.parts, strict=True)])
 
-    def as_number(self, value: Value) -> Value:
+    def as_number(self, value: TypedValue) -> TypedValue:
         """A number; a truth is 0 or 1."""
         if value.kind not in (NUMBER, TRUTH):
             raise KernelTextError(f"a number is needed, and this is {said(value.kind)}")
         return self.converted(value, NUMBER)
 
-    def as_truth(self, value: Value) -> Value:
+    def as_truth(self, value: TypedValue) -> TypedValue:
         """Whether a number is not 0."""
         if value.kind == TRUTH:
             return value
@@ -91,7 +91,7 @@ class ArithmeticWriter:
 
     # Operators ------------------------------------------------------------------------------------------------
 
-    def binary(self, operator: ast.operator, one: Value, two: Value) -> Value:
+    def binary(self, operator: ast.operator, one: TypedValue, two: TypedValue) -> TypedValue:
         """The result of an operator."""
         kind = type(operator)
         if kind not in EXACT:
@@ -117,12 +117,12 @@ class ArithmeticWriter:
         found = self.blocks.result(f"{PLAIN[kind]} i64 {one.operand}, {two.operand}")
         return number(found, *_range(kind, one, two))
 
-    def _bits_of_truths(self, kind: type[ast.operator], one: Value, two: Value) -> Value:
+    def _bits_of_truths(self, kind: type[ast.operator], one: TypedValue, two: TypedValue) -> TypedValue:
         if one.known is not None and two.known is not None:
             return literal(EXACT[kind](one.known, two.known), TRUTH)
         return truth(self.blocks.result(f"{PLAIN[kind]} i1 {one.operand}, {two.operand}"))
 
-    def _unsigned(self, kind: type[ast.operator], one: Value, two: Value) -> Value:
+    def _unsigned(self, kind: type[ast.operator], one: TypedValue, two: TypedValue) -> TypedValue:
         if (one.kind, two.kind) != (UNSIGNED, UNSIGNED):
             other = two.kind if one.kind == UNSIGNED else one.kind
             raise KernelTextError(f"an unsigned word is combined with {said(other)}")
@@ -142,10 +142,10 @@ class ArithmeticWriter:
             return self._word(f"select i1 {none}, i64 0, i64 {self.blocks.result(f'{instruction} i64 {a}, {divisor}')}")
         return self._word(f"{PLAIN[kind]} i64 {a}, {b}")
 
-    def _word(self, instruction: str) -> Value:
-        return Value(UNSIGNED, (self.blocks.result(instruction),))
+    def _word(self, instruction: str) -> TypedValue:
+        return TypedValue(UNSIGNED, (self.blocks.result(instruction),))
 
-    def _shift(self, kind: type[ast.operator], one: Value, by: Value) -> Value:
+    def _shift(self, kind: type[ast.operator], one: TypedValue, by: TypedValue) -> TypedValue:
         """A shift of a number. A distance that is negative, an error in Python, counts as one beyond 63."""
         if by.known == 0:
             return one
@@ -159,7 +159,7 @@ class ArithmeticWriter:
         shifted = self.blocks.result(f"shl i64 {one.operand}, {self.blocks.result(f'and i64 {by.operand}, 63')}")
         return number(self.blocks.result(f"select i1 {inside}, i64 {shifted}, i64 0"))
 
-    def _divided(self, kind: type[ast.operator], one: Value, by: Value) -> Value:
+    def _divided(self, kind: type[ast.operator], one: TypedValue, by: TypedValue) -> TypedValue:
         """Division that rounds down, or its remainder, which has the divisor's sign."""
         if by.known is not None and by.known > 0:
             return self._floored(kind, one, by)
@@ -172,7 +172,7 @@ class ArithmeticWriter:
         found = self.blocks.result(f"select i1 {minus}, i64 {opposite}, i64 {found}")
         return number(self.blocks.result(f"select i1 {zero}, i64 0, i64 {found}"))
 
-    def _floored(self, kind: type[ast.operator], one: Value, by: Value) -> Value:
+    def _floored(self, kind: type[ast.operator], one: TypedValue, by: TypedValue) -> TypedValue:
         rest = self.blocks.result(f"srem i64 {one.operand}, {by.operand}")
         # LLVM rounds towards 0. If the rest and the divisor have opposite signs, the quotient is one too large.
         uneven = self.blocks.result(f"icmp ne i64 {rest}, 0")
@@ -186,7 +186,7 @@ class ArithmeticWriter:
         less = self.blocks.result(f"sub i64 {quotient}, 1")
         return number(self.blocks.result(f"select i1 {off}, i64 {less}, i64 {quotient}"))
 
-    def unary(self, operator: ast.unaryop, value: Value) -> Value:
+    def unary(self, operator: ast.unaryop, value: TypedValue) -> TypedValue:
         """``not``, a sign, or all bits inverted."""
         if isinstance(operator, ast.Not):
             found = self.as_truth(value)
@@ -201,7 +201,7 @@ class ArithmeticWriter:
 
     # Comparisons ----------------------------------------------------------------------------------------------
 
-    def compared(self, operator: ast.cmpop, one: Value, two: Value) -> Value:
+    def compared(self, operator: ast.cmpop, one: TypedValue, two: TypedValue) -> TypedValue:
         """A comparison. Tuples compare by their first parts that differ."""
         sign = SIGNS.get(type(operator))
         if sign is None:
@@ -221,7 +221,7 @@ class ArithmeticWriter:
             found = self.either(self._scalars(strict, *pair), found)
         return found
 
-    def _scalars(self, sign: str, one: Value, two: Value) -> Value:
+    def _scalars(self, sign: str, one: TypedValue, two: TypedValue) -> TypedValue:
         unsigned = UNSIGNED in (one.kind, two.kind)
         if unsigned and one.kind != two.kind:
             raise KernelTextError("an unsigned word is compared with a number")
@@ -233,7 +233,7 @@ class ArithmeticWriter:
         how = sign if sign in ("eq", "ne") else ("u" if unsigned else "s") + sign
         return truth(self.blocks.result(f"icmp {how} i64 {one.operand}, {two.operand}"))
 
-    def both(self, one: Value, two: Value) -> Value:
+    def both(self, one: TypedValue, two: TypedValue) -> TypedValue:
         """Whether two truths hold that are computed both."""
         if one.known is not None:
             return two if one.known else FALSE
@@ -241,7 +241,7 @@ class ArithmeticWriter:
             return one if two.known else FALSE
         return truth(self.blocks.result(f"and i1 {one.operand}, {two.operand}"))
 
-    def either(self, one: Value, two: Value) -> Value:
+    def either(self, one: TypedValue, two: TypedValue) -> TypedValue:
         """Whether one of two truths holds that are computed both."""
         if one.known is not None:
             return TRUE if one.known else two
@@ -251,7 +251,7 @@ class ArithmeticWriter:
 
     # Functions of Python --------------------------------------------------------------------------------------
 
-    def extreme(self, name: str, values: list[Value]) -> Value:
+    def extreme(self, name: str, values: list[TypedValue]) -> TypedValue:
         """``min`` or ``max`` of numbers."""
         pick = min if name == "min" else max
         values = [self.as_number(value) for value in values]
@@ -262,7 +262,7 @@ class ArithmeticWriter:
             found = number(self._call(f"s{name}", found.operand, value.operand), lo, hi)
         return found
 
-    def magnitude(self, value: Value) -> Value:
+    def magnitude(self, value: TypedValue) -> TypedValue:
         """``abs`` of a number."""
         found = self.as_number(value)
         opposite = self.blocks.result(f"sub i64 0, {found.operand}")
@@ -276,7 +276,7 @@ class ArithmeticWriter:
         return self.blocks.result(f"call i64 @llvm.{name}.i64({', '.join(f'i64 {each}' for each in operands)})")
 
 
-def parts(value: Value) -> list[Value]:
+def parts(value: TypedValue) -> list[TypedValue]:
     """The parts of a tuple."""
     assert isinstance(value.kind, Tuple), value
     found, start = [], 0
@@ -288,20 +288,20 @@ def parts(value: Value) -> list[Value]:
     return found
 
 
-def _part(kind: Kind, operands: tuple[str, ...]) -> Value:
+def _part(kind: Kind, operands: tuple[str, ...]) -> TypedValue:
     if isinstance(kind, Scalar) and not operands[0].startswith("%"):
         word = operands[0]
         return literal({"true": 1, "false": 0}[word] if kind == TRUTH else int(word), kind)
-    return truth(operands[0]) if kind == TRUTH else Value(kind, operands)
+    return truth(operands[0]) if kind == TRUTH else TypedValue(kind, operands)
 
 
-def joined_tuple(values: list[Value]) -> Value:
+def joined_tuple(values: list[TypedValue]) -> TypedValue:
     """A tuple of values."""
     kinds = tuple(value.kind for value in values)
-    return Value(Tuple(kinds), tuple(operand for value in values for operand in value.operands))
+    return TypedValue(Tuple(kinds), tuple(operand for value in values for operand in value.operands))
 
 
-def _decided(sign: str, one: Value, two: Value) -> int | None:
+def _decided(sign: str, one: TypedValue, two: TypedValue) -> int | None:
     """The truth of a comparison, if the ranges decide it."""
     if one.lo is None or one.hi is None or two.lo is None or two.hi is None:
         return None
@@ -320,7 +320,7 @@ def _decided(sign: str, one: Value, two: Value) -> int | None:
             return int(same) if sign == "eq" else int(apart)
 
 
-def _range(kind: type[ast.operator], one: Value, two: Value) -> tuple[int | None, int | None]:
+def _range(kind: type[ast.operator], one: TypedValue, two: TypedValue) -> tuple[int | None, int | None]:
     """The range of a result, if it is known."""
     if kind is ast.BitAnd:
         # The result has no more bits than an operand that is not negative.

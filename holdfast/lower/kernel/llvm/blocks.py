@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from holdfast.lower.kernel.llvm.kinds import TRUTH, Kind, registers
-from holdfast.lower.kernel.llvm.values import Value, spanned
+from holdfast.lower.kernel.llvm.values import TypedValue, spanned
 
 
 class Blocks:
@@ -50,7 +50,7 @@ class Blocks:
             self.end(f"br label %{label}")
             self._reached.add(label)
 
-    def fork(self, test: Value, yes: str, no: str) -> None:
+    def fork(self, test: TypedValue, yes: str, no: str) -> None:
         """End the open block with a jump to one of two labels."""
         assert test.kind == TRUTH
         if test.known is not None:
@@ -64,7 +64,7 @@ class Blocks:
         self.effect(instruction)
         self.here = None
 
-    def merged(self, kind: Kind, arms: Sequence[tuple[str, Value]]) -> Value:
+    def merged(self, kind: Kind, arms: Sequence[tuple[str, TypedValue]]) -> TypedValue:
         """The value of the arm from which the open block was reached. An arm is a label, and a value of ``kind``."""
         if len(arms) == 1:
             return arms[0][1]
@@ -72,4 +72,4 @@ class Blocks:
         for place, llvm in enumerate(registers(kind)):
             pairs = ", ".join(f"[ {value.operands[place]}, %{label} ]" for label, value in arms)
             found.append(self.result(f"phi {llvm} {pairs}"))
-        return Value(kind, tuple(found), *spanned([value for _, value in arms]))
+        return TypedValue(kind, tuple(found), *spanned([value for _, value in arms]))

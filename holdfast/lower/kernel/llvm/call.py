@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from holdfast.lower.kernel.llvm.kinds import TRUTH, UNSIGNED, Array, Kind, Nothing, Scalar, Tuple, registers
-from holdfast.lower.kernel.llvm.module import Entry
+from holdfast.lower.kernel.llvm.module import EntryPoint
 from holdfast.lower.kernel.llvm.object_code import LoadedCode
 from holdfast.lower.kernel.llvm.values import GREATEST, LEAST
 
 MODULUS = 1 << 64
 
 
-def callable_entry(loaded: LoadedCode, name: str, entry: Entry) -> Callable[..., Any]:
+def callable_entry(loaded: LoadedCode, name: str, entry: EntryPoint) -> Callable[..., Any]:
     """The Python function of an entry.
 
     It asserts that its arguments are of the kinds that the entry takes: machine code would read beyond an array that

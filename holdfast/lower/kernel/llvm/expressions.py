@@ -21,7 +21,7 @@ from holdfast.lower.kernel.llvm.kinds import (
     registers,
     returned,
 )
-from holdfast.lower.kernel.llvm.values import Value, literal, number, spanned
+from holdfast.lower.kernel.llvm.values import TypedValue, literal, number, spanned
 
 MOST_EAGER = 12
 """The nodes of an expression that is computed although its value may not be needed: a jump would cost more."""
@@ -35,7 +35,7 @@ EAGER = (
 class Definitions(Protocol):
     """The module around a function."""
 
-    constants: Mapping[str, Value]
+    constants: Mapping[str, TypedValue]
 
     def called(self, name: str, kinds: tuple[Kind, ...]) -> tuple[str, Kind]:
         """LLVM's name of a function for arguments of these kinds, and the kind of its result."""
@@ -59,7 +59,7 @@ class ExpressionWriter(ArithmeticWriter):
         self.memory: list[str] = []
         """The instructions that reserve memory: variables, and tuples that are read at a computed index."""
 
-    def expr(self, node: ast.expr) -> Value:
+    def expr(self, node: ast.expr) -> TypedValue:
         """The value of an expression."""
         match node:
             case ast.Constant(bool(value)):
@@ -88,7 +88,7 @@ class ExpressionWriter(ArithmeticWriter):
 
     # Variables ------------------------------------------------------------------------------------------------
 
-    def variable(self, name: str) -> Value:
+    def variable(self, name: str) -> TypedValue:
         """The value of a local variable or of a constant."""
         kind = self.kinds.get(name)
         if kind is None:
@@ -100,7 +100,7 @@ class ExpressionWriter(ArithmeticWriter):
             for llvm, place in zip(registers(kind), self.held(name, kind), strict=True)
         )
         lo, hi = (0, 1) if kind == TRUTH else self.ranges.get(name, (None, None))
-        return Value(kind, operands, lo, hi)
+        return TypedValue(kind, operands, lo, hi)
 
     def held(self, name: str, kind: Kind) -> list[str]:
         """The memory of a variable, one place for each register."""
@@ -109,7 +109,7 @@ class ExpressionWriter(ArithmeticWriter):
 
     # Conditions -----------------------------------------------------------------------------------------------
 
-    def truth(self, node: ast.expr) -> Value:
+    def truth(self, node: ast.expr) -> TypedValue:
         """Whether a condition holds."""
         return self.as_truth(self.expr(node))
 
@@ -134,14 +134,14 @@ class ExpressionWriter(ArithmeticWriter):
             case _:
                 self.blocks.fork(self.truth(node), yes, no)
 
-    def _together(self, nodes: Sequence[ast.expr], *, is_and: bool) -> Value:
+    def _together(self, nodes: Sequence[ast.expr], *, is_and: bool) -> TypedValue:
         """Whether all of the conditions hold, or one of them; each is computed."""
         found, *rest = [self.truth(node) for node in nodes]
         for each in rest:
             found = self.both(found, each) if is_and else self.either(found, each)
         return found
 
-    def comparison(self, node: ast.Compare) -> Value:
+    def comparison(self, node: ast.Compare) -> TypedValue:
         """A comparison, or a chain of them, whose parts are all computed."""
         values = [self.expr(each) for each in (node.left, *node.comparators)]
         found, *rest = [self.compared(sign, *pair) for sign, pair in zip(node.ops, pairwise(values), strict=True)]
@@ -149,10 +149,10 @@ class ExpressionWriter(ArithmeticWriter):
             found = self.both(found, each)
         return found
 
-    def connected(self, node: ast.BoolOp) -> Value:
+    def connected(self, node: ast.BoolOp) -> TypedValue:
         """``and`` and ``or`` as values: the first operand that decides, else the last one; a number."""
         is_and = isinstance(node.op, ast.And)
-        behind, arms = self.blocks.label(), list[tuple[str, Value]]()
+        behind, arms = self.blocks.label(), list[tuple[str, TypedValue]]()
         for index, each in enumerate(node.values):
             found = self.as_number(self.expr(each))
             assert self.blocks.here is not None
@@ -173,13 +173,13 @@ class ExpressionWriter(ArithmeticWriter):
         self.blocks.open(behind)
         return self.blocks.merged(NUMBER, arms)
 
-    def choice(self, node: ast.IfExp) -> Value:
+    def choice(self, node: ast.IfExp) -> TypedValue:
         """``a if test else b``."""
         if eager(node.body) and eager(node.orelse):
             return self._selected(node)
         yes, no, behind = (self.blocks.label() for _ in range(3))
         self.branch(node.test, yes, no)
-        arms: list[tuple[str, Value]] = []
+        arms: list[tuple[str, TypedValue]] = []
         for label, arm in ((yes, node.body), (no, node.orelse)):
             if self.blocks.open(label):
                 value = self.expr(arm)
@@ -193,7 +193,7 @@ class ExpressionWriter(ArithmeticWriter):
         self.blocks.open(behind)
         return self.blocks.merged(arms[0][1].kind, arms)
 
-    def _selected(self, node: ast.IfExp) -> Value:
+    def _selected(self, node: ast.IfExp) -> TypedValue:
         """A choice between two values that are both computed."""
         test = self.truth(node.test)
         if test.known is not None:
@@ -205,11 +205,11 @@ class ExpressionWriter(ArithmeticWriter):
             self.blocks.result(f"select i1 {test.operand}, {llvm} {a}, {llvm} {b}")
             for llvm, a, b in zip(registers(kind), one.operands, two.operands, strict=True)
         )
-        return Value(kind, found, *spanned([one, two]))
+        return TypedValue(kind, found, *spanned([one, two]))
 
     # Items ----------------------------------------------------------------------------------------------------
 
-    def item(self, node: ast.Subscript) -> Value:
+    def item(self, node: ast.Subscript) -> TypedValue:
         """A part of a tuple, an item of an array, or an extent of an array."""
         if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
             array, place = self.expr(node.value.value), self.expr(node.slice).known
@@ -228,7 +228,7 @@ class ExpressionWriter(ArithmeticWriter):
             return parts(value)[index.known]
         return self._looked_up(value, index)
 
-    def _looked_up(self, value: Value, index: Value) -> Value:
+    def _looked_up(self, value: TypedValue, index: TypedValue) -> TypedValue:
         """A number of a tuple at a computed index, which must lie in the tuple: the numbers are put into memory."""
         assert isinstance(value.kind, Tuple), value
         if not set(value.kind.parts) <= {NUMBER, TRUTH}:
@@ -248,7 +248,7 @@ class ExpressionWriter(ArithmeticWriter):
         at = self.blocks.result(f"getelementptr i64, ptr {base}, i64 {index.operand}")
         return number(self.blocks.result(f"load i64, ptr {at}"), *ends)
 
-    def pointer(self, array: Value, index: ast.expr) -> str:
+    def pointer(self, array: TypedValue, index: ast.expr) -> str:
         """The address of an array's item. Indices are not negative, and lie within the array."""
         assert isinstance(array.kind, Array)
         nodes = index.elts if isinstance(index, ast.Tuple) else [index]
@@ -262,7 +262,7 @@ class ExpressionWriter(ArithmeticWriter):
 
     # Calls ----------------------------------------------------------------------------------------------------
 
-    def call(self, node: ast.Call) -> Value:
+    def call(self, node: ast.Call) -> TypedValue:
         """A call of a function of the text, of Python, or of the kernel's memory."""
         if node.keywords:
             raise KernelTextError(f"{ast.unparse(node)}: a call has no keywords in kernels")
@@ -271,7 +271,7 @@ class ExpressionWriter(ArithmeticWriter):
             return self._unsigned_of(node.args[0])
         args = [self.expr(arg) for arg in node.args]
         match name, args:
-            case "len", [Value(Tuple(elements))]:
+            case "len", [TypedValue(Tuple(elements))]:
                 return literal(len(elements))
             case "int", [value]:
                 return self.as_number(value)
@@ -281,22 +281,22 @@ class ExpressionWriter(ArithmeticWriter):
                 return self.extreme(name, args)
             case "abs", [value]:
                 return self.magnitude(value)
-            case "address", [Value(Array()) as array]:
+            case "address", [TypedValue(Array()) as array]:
                 return number(self.blocks.result(f"ptrtoint ptr {array.operands[0]} to i64"))
             case "peek", [start, index]:
                 return number(self.blocks.result(f"load i64, ptr {self._word_at(start, index)}"))
             case "poke", [start, index, value]:
                 word = value if value.kind == UNSIGNED else self.as_number(value)
                 self.blocks.effect(f"store i64 {word.operand}, ptr {self._word_at(start, index)}")
-                return Value(Nothing(), ())
+                return TypedValue(Nothing(), ())
             case "prefetch", [start, index]:
                 # For reading, to be kept in all levels of the cache, data and not instructions.
                 pointer = self._word_at(start, index)
                 self.blocks.effect(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 0, i32 3, i32 1)")
-                return Value(Nothing(), ())
+                return TypedValue(Nothing(), ())
         return self._function(name, args)
 
-    def _unsigned_of(self, node: ast.expr) -> Value:
+    def _unsigned_of(self, node: ast.expr) -> TypedValue:
         # A literal may be greater than any number of 63 bits.
         if isinstance(node, ast.Constant) and isinstance(node.value, int):
             return literal(node.value, UNSIGNED)
@@ -304,13 +304,13 @@ class ExpressionWriter(ArithmeticWriter):
         if value.kind == UNSIGNED:
             return value
         found = self.as_number(value)
-        return literal(found.known, UNSIGNED) if found.known is not None else Value(UNSIGNED, (found.operand,))
+        return literal(found.known, UNSIGNED) if found.known is not None else TypedValue(UNSIGNED, (found.operand,))
 
-    def _word_at(self, start: Value, index: Value) -> str:
+    def _word_at(self, start: TypedValue, index: TypedValue) -> str:
         base = self.blocks.result(f"inttoptr i64 {self.as_number(start).operand} to ptr")
         return self.blocks.result(f"getelementptr i64, ptr {base}, i64 {self.as_number(index).operand}")
 
-    def _function(self, name: str, args: list[Value]) -> Value:
+    def _function(self, name: str, args: list[TypedValue]) -> TypedValue:
         """A call of a function of the text. A truth is passed as a number, so that one function serves both."""
         if name in self.kinds:
             raise KernelTextError(f"{name} is called, and is a local variable")
@@ -323,12 +323,12 @@ class ExpressionWriter(ArithmeticWriter):
         count = len(registers(kind))
         if count == 0:
             self.blocks.effect(instruction)
-            return Value(kind, ())
+            return TypedValue(kind, ())
         found = self.blocks.result(instruction)
         if count > 1:
             taken = [self.blocks.result(f"extractvalue {returned(kind)} {found}, {place}") for place in range(count)]
-            return Value(kind, tuple(taken))
-        return Value(kind, (found,), 0, 1) if kind == TRUTH else Value(kind, (found,))
+            return TypedValue(kind, tuple(taken))
+        return TypedValue(kind, (found,), 0, 1) if kind == TRUTH else TypedValue(kind, (found,))
 
 
 def eager(node: ast.expr) -> bool:

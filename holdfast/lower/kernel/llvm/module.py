@@ -19,7 +19,7 @@ declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
 
 
 @attrs.frozen
-class Entry:
+class EntryPoint:
     """A function that Python may call: the kinds of its parameters and of its result."""
 
     params: tuple[Kind, ...]
@@ -31,7 +31,7 @@ class Translation:
     """A text in LLVM's language, its entries by name, and its constants by name."""
 
     llvm: str
-    entries: Mapping[str, Entry]
+    entries: Mapping[str, EntryPoint]
     constants: Mapping[str, int]
 
 
@@ -58,7 +58,7 @@ class _Module:
                 kinds = self.text.kinds(function)
                 symbol, result = self.called(function.name, kinds)
                 self._written.append(_outside(function, symbol, kinds, result))
-                entries[function.name] = Entry(kinds, result)
+                entries[function.name] = EntryPoint(kinds, result)
         tables = [
             f"@{name} = private constant [{len(items)} x i64] [{', '.join(f'i64 {item}' for item in items)}]"
             for items, name in self._tables.items()

@@ -21,7 +21,7 @@ from holdfast.lower.kernel.llvm.kinds import (
     returned,
 )
 from holdfast.lower.kernel.llvm.text import INLINED, Function
-from holdfast.lower.kernel.llvm.values import Value, literal, number
+from holdfast.lower.kernel.llvm.values import TypedValue, literal, number
 
 
 class FunctionWriter(ExpressionWriter):
@@ -49,7 +49,7 @@ class FunctionWriter(ExpressionWriter):
             self._parameters()
             self.body(self.function.body)
             if self.blocks.here is not None:
-                self._return(Value(Nothing(), ()))
+                self._return(TypedValue(Nothing(), ()))
         for name, kind in self.kinds.items():
             for llvm, place in zip(registers(kind), self.held(name, kind), strict=True):
                 self.memory.append(f"  {place} = alloca {llvm}")
@@ -64,10 +64,10 @@ class FunctionWriter(ExpressionWriter):
         place = 0
         for name, kind in self.given.items():
             count = len(registers(kind))
-            self.set(name, Value(kind, tuple(f"%a{place + part}" for part in range(count))))
+            self.set(name, TypedValue(kind, tuple(f"%a{place + part}" for part in range(count))))
             place += count
 
-    def set(self, name: str, value: Value) -> None:
+    def set(self, name: str, value: TypedValue) -> None:
         """Give a variable a value."""
         before = self.kinds.get(name)
         kind = value.kind if before is None else joined(before, value.kind)
@@ -116,7 +116,7 @@ class FunctionWriter(ExpressionWriter):
             case ast.Break():
                 self.blocks.jump(self.loops[-1][1])
             case ast.Return(None):
-                self._return(Value(Nothing(), ()))
+                self._return(TypedValue(Nothing(), ()))
             case ast.Return(ast.expr() as value):
                 self._return(self.expr(value))
             case _:
@@ -127,7 +127,7 @@ class FunctionWriter(ExpressionWriter):
         value = self.expr(node)
         self._store(target, value)
 
-    def _store(self, target: ast.expr, value: Value) -> None:
+    def _store(self, target: ast.expr, value: TypedValue) -> None:
         match target:
             case ast.Name(name):
                 self.set(name, value)
@@ -144,7 +144,7 @@ class FunctionWriter(ExpressionWriter):
             case _:
                 raise KernelTextError(f"{ast.unparse(target)} is no target of an assignment in kernels")
 
-    def _store_at(self, kind: Array, pointer: str, value: Value) -> None:
+    def _store_at(self, kind: Array, pointer: str, value: TypedValue) -> None:
         word = value.operand if value.kind == UNSIGNED else self.as_number(value).operand
         if kind.bits < 64:
             word = self.blocks.result(f"trunc i64 {word} to i{kind.bits}")
@@ -155,7 +155,7 @@ class FunctionWriter(ExpressionWriter):
         assert isinstance(target, ast.Name | ast.Subscript), ast.unparse(target)
         self._store(target, self.binary(operator, self.expr(target), self.expr(node)))
 
-    def _return(self, value: Value) -> None:
+    def _return(self, value: TypedValue) -> None:
         before = self.result
         kind = value.kind if before is None else joined(before, value.kind)
         if kind != before:
@@ -242,7 +242,7 @@ class FunctionWriter(ExpressionWriter):
         self.blocks.open(behind)
 
 
-def _ends(start: Value, stop: Value, *, downward: bool) -> tuple[int | None, int | None]:
+def _ends(start: TypedValue, stop: TypedValue, *, downward: bool) -> tuple[int | None, int | None]:
     """The range of the numbers of a loop, if it is known."""
     if start.lo is None or start.hi is None or stop.lo is None or stop.hi is None:
         return None, None

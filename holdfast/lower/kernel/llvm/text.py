@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import attrs
 
 from holdfast.lower.kernel.llvm.kinds import ANNOTATIONS, NUMBER, TRUTH, UNSIGNED, KernelTextError, Kind, Tuple
-from holdfast.lower.kernel.llvm.values import Value, literal
+from holdfast.lower.kernel.llvm.values import TypedValue, literal
 
 RESERVED = {
     "abs", "address", "int", "len", "max", "min", "np", "peek", "poke", "prefetch", "range",
@@ -36,7 +36,7 @@ class Function:
 class KernelText:
     """The parts of a text, by name."""
 
-    constants: Mapping[str, Value]
+    constants: Mapping[str, TypedValue]
     functions: Mapping[str, Function]
 
     def kinds(self, function: Function) -> tuple[Kind, ...]:
@@ -55,7 +55,7 @@ class KernelText:
 
 def read_text(text: str) -> KernelText:
     """Read a text. Raises KernelTextError if it has other statements than imports, constants and functions."""
-    constants: dict[str, Value] = {}
+    constants: dict[str, TypedValue] = {}
     functions: dict[str, Function] = {}
     for statement in ast.parse(text).body:
         match statement:
@@ -93,7 +93,7 @@ def _function(node: ast.FunctionDef) -> Function:
     return Function(node.name, decorator, tuple(each.arg for each in params), tuple(node.body), annotations)
 
 
-def _constant(node: ast.expr) -> Value:
+def _constant(node: ast.expr) -> TypedValue:
     match node:
         case ast.Constant(bool(value)):
             return literal(value, TRUTH)

@@ -16,7 +16,7 @@ LEAST, GREATEST = -(1 << 63), (1 << 63) - 1
 
 
 @attrs.frozen
-class Value:
+class TypedValue:
     """A value: its kind, and the operands of LLVM that hold it.
 
     ``lo`` and ``hi`` are the ends of the range of a number or a truth, None if they are not known.
@@ -39,28 +39,28 @@ class Value:
         return self.lo if self.lo == self.hi else None
 
 
-def literal(value: int, kind: Scalar = NUMBER) -> Value:
+def literal(value: int, kind: Scalar = NUMBER) -> TypedValue:
     """A number that the text states. Raises KernelTextError if a register has no room for it."""
     if kind == TRUTH:
-        return Value(kind, ("true" if value else "false",), int(bool(value)), int(bool(value)))
+        return TypedValue(kind, ("true" if value else "false",), int(bool(value)), int(bool(value)))
     low, high = (0, (1 << 64) - 1) if kind == UNSIGNED else (LEAST, GREATEST)
     if not low <= value <= high:
         raise KernelTextError(f"{value} does not fit 64 bits")
     # LLVM reads a literal of 64 bits with or without a sign.
-    return Value(kind, (str(value),), value, value)
+    return TypedValue(kind, (str(value),), value, value)
 
 
 TRUE, FALSE = literal(1, TRUTH), literal(0, TRUTH)
 
 
-def number(operand: str, lo: int | None = None, hi: int | None = None) -> Value:
+def number(operand: str, lo: int | None = None, hi: int | None = None) -> TypedValue:
     """A number in a register. A range that 64 bits cannot hold is no range: the computation may have wrapped."""
     if lo is None or hi is None or lo < LEAST or hi > GREATEST:
-        return Value(NUMBER, (operand,))
-    return Value(NUMBER, (operand,), lo, hi)
+        return TypedValue(NUMBER, (operand,))
+    return TypedValue(NUMBER, (operand,), lo, hi)
 
 
-def spanned(values: Sequence[Value]) -> tuple[int | None, int | None]:
+def spanned(values: Sequence[TypedValue]) -> tuple[int | None, int | None]:
     """The least range that has the ranges of all values, if they are known."""
     lows, highs = [value.lo for value in values], [value.hi for value in values]
     if None in lows or None in highs:
@@ -68,6 +68,6 @@ def spanned(values: Sequence[Value]) -> tuple[int | None, int | None]:
     return min(lo for lo in lows if lo is not None), max(hi for hi in highs if hi is not None)
 
 
-def truth(operand: str) -> Value:
+def truth(operand: str) -> TypedValue:
     """A truth in a register."""
-    return Value(TRUTH, (operand,), 0, 1)
+    return TypedValue(TRUTH, (operand,), 0, 1)
