@@ -92,7 +92,7 @@ def mutate(
     budget
         Stop the command after a time, and leave a mutant open at a limit of states or memory: 5min,1e6states,2GB.
     cores
-        How many cores the kernel may use; otherwise all.
+        How many mutants to try at once, each on a core of its own; otherwise one for each core.
     json
         Print the report as JSON, one line for each model, and nothing else.
     rules

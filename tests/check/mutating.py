@@ -10,6 +10,7 @@ from holdfast.check.mutate.limits import MutationLimits
 from holdfast.check.mutate.result import MutantFacts, MutationReport
 from holdfast.ir.scopes import usual_scopes
 from holdfast.ir.system import System
+from holdfast.trace.trace import Trace
 
 OUTCOMES = {
     "LS-02": 'redundant(with_="LS-03")',
@@ -117,11 +118,15 @@ def mutation(
     budget: str | None = None,
     known: dict[str, MutantFacts] | None = None,
     keep: Callable[[MutantFacts], None] = lambda facts: None,
+    show: Callable[[str, Trace], None] = lambda name, trace: None,
+    cores: int = 1,
 ) -> Mutation:
-    """The trials of a system's mutants in its usual scopes, on one core."""
-    limits = MutationLimits(Budget() if budget is None else Budget.parse(budget), cores=1)
+    """The trials of a system's mutants in its usual scopes, on one core unless ``cores`` says more."""
+    limits = MutationLimits(Budget() if budget is None else Budget.parse(budget), cores=cores)
     options = MutationOptions(pairs=pairs, variants=variants, only=only)
-    return Mutation(system, usual_scopes(system), limits, target="lock", options=options, known=known, keep=keep)
+    return Mutation(
+        system, usual_scopes(system), limits, target="lock", options=options, known=known, keep=keep, show=show
+    )
 
 
 def ways(report: MutationReport) -> dict[str, str]:

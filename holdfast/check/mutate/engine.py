@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 
 import attrs
 
@@ -23,17 +24,21 @@ from holdfast.check.mutate.bench import Bench
 from holdfast.check.mutate.judge import judged
 from holdfast.check.mutate.limits import Interruption, MutationLimits
 from holdfast.check.mutate.result import Mutant, MutantFacts, MutationReport, Pair
+from holdfast.check.mutate.side_by_side import TrialPayload, TrialTask, prepare, try_one
 from holdfast.check.mutate.starving import starved
+from holdfast.check.mutate.touched import touched
 from holdfast.check.result import Result
+from holdfast.check.worker_pool import WorkerPool
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
-from holdfast.ir.expr import Expr, Read, Ruled, walk
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.scopes import USUAL, live_scopes
 from holdfast.ir.similar_names import did_you_mean
-from holdfast.ir.stmt import Assign, Fill, If, Require, Stmt, direct_expressions, statements
 from holdfast.ir.system import Scope, System
 from holdfast.trace.trace import Trace
+
+LONG = 1_000_000
+"""The number of states of all mutants together beyond which several processes try them."""
 
 PAIRED = 8
 """The limit on the states of an undeclared pair, as a multiple of the whole model's."""
@@ -82,7 +87,7 @@ class Mutation:
 
     ``known`` are the facts that an earlier command established. ``keep`` is called with the facts of each mutant as
     they are established. ``show`` is called with each killing run, under the name of its mutant (``ST-20+ST-14`` for a
-    pair).
+    pair). ``variants`` are compiled variants by name; others are compiled when they are tried.
     """
 
     def __init__(
@@ -96,8 +101,10 @@ class Mutation:
         known: Mapping[str, MutantFacts] | None = None,
         keep: Callable[[MutantFacts], None] = lambda facts: None,
         show: Callable[[str, Trace], None] = lambda name, trace: None,
+        variants: Mapping[str, System] | None = None,
     ) -> None:
         self.system, self.limits, self.target, self.options = system, limits, target, options
+        self._variants = dict(variants or {})
         usual = [system.scopes[name] for name in USUAL if name in system.scopes]
         self.owing = live_scopes(system) if list(scopes) == usual else scopes
         """The scopes in which liveness is checked."""
@@ -105,14 +112,17 @@ class Mutation:
         self.keep, self.show = keep, show
         self.facts = {name: facts for name, facts in (known or {}).items() if not self._is_open(facts)}
         self.all = {mutant.name: mutant for mutant in mutants(system)}
-        self._touched = {rule.label: _touched(system, rule.label) for rule in system.rules}
-        self._tried = {
-            (frozenset((facts.mutant.name, pair.partner)), False): pair
+        self._touched = {rule.label: touched(system, rule.label) for rule in system.rules}
+        self._tried: dict[tuple[frozenset[str], bool], tuple[Pair, Trace | None]] = {
+            (frozenset((facts.mutant.name, pair.partner)), False): (pair, None)
             for facts in self.facts.values()
             for pair in facts.pairs
             if pair.decided
         }
-        """The tried pairs. A key is the two names, and whether every scope was searched to its end."""
+        """The tried pairs, with a killing run unless an earlier command tried the pair.
+
+        A key is the two names, and whether every scope was searched to its end.
+        """
 
     def _is_open(self, facts: MutantFacts) -> bool:
         """Whether the liveness of a mutant is still to be checked.
@@ -186,26 +196,85 @@ class Mutation:
     # Alone ----------------------------------------------------------------------------------------------------
 
     def _try_all(self, wanted: Sequence[Mutant]) -> None:
-        # All mutants alone come first: the choice of partners depends on what kills them alone.
-        for number, mutant in enumerate(wanted, start=1):
-            if not self._implied(mutant):
-                self.limits.now = f"{number} of {len(wanted)}: {mutant.name}"
-                self._alone(mutant)
-        for number, mutant in enumerate(wanted, start=1):
-            if not self._implied(mutant):
-                self.limits.now = f"{number} of {len(wanted)}: {mutant.name}, with a second rule"
-                self._in_pairs(mutant)
+        with ExitStack() as stack:
+            processes = stack.enter_context(self._processes()) if self._is_long(wanted) else None
+            # A rule comes before its sites: if its removal leaves the graph as it is, so does that of a site.
+            self._try_each([each for each in wanted if each.kind != "site"], processes, pairs=False)
+            self._try_each([each for each in wanted if each.kind == "site"], processes, pairs=False)
+            # All mutants alone come first: the choice of partners depends on what kills them alone.
+            self._try_each(wanted, processes, pairs=True)
+
+    def _try_each(self, mutants: Sequence[Mutant], processes: WorkerPool | None, *, pairs: bool) -> None:
+        """Try mutants alone or in pairs, in order; the processes, if there are any, work ahead."""
+        wanted = [each for each in mutants if self._is_due(each, pairs=pairs)]
+        if processes is None:
+            for number, mutant in enumerate(wanted, start=1):
+                self.limits.now = f"{number} of {len(wanted)}: {mutant.name}{', with a second rule' if pairs else ''}"
+                if pairs:
+                    self.in_pairs(mutant)
+                else:
+                    self._alone(mutant)
+            return
+        tasks = [TrialTask(mutant, dict(self.facts) if pairs else None) for mutant in wanted]
+
+        def waiting(done: int) -> None:
+            self.limits.now = f"{done} of {len(wanted)}{', with a second rule' if pairs else ''}"
+            self.limits.meter().stage(self.limits.now)
+
+        for mutant, found in zip(wanted, processes.in_order(try_one, tasks, waiting), strict=True):
+            for name, trace in found.runs:
+                self.show(name, trace)
+            if found.facts is None:
+                # A process knows only the rest of the time that was left when it began.
+                raise Interruption(INTERRUPTED if found.ended_by == INTERRUPTED else self.limits.budget.out_of_time)
+            if found.facts.ended_by is None and found.facts != self.facts.get(mutant.name):
+                self.keep(found.facts)
+            self.facts[mutant.name] = found.facts
+
+    def _is_due(self, mutant: Mutant, *, pairs: bool) -> bool:
+        """Whether a mutant is still to be tried, alone or in pairs."""
+        facts = self.facts.get(mutant.name)
+        if self._implied(mutant) or not pairs or facts is None:
+            return facts is None and not self._implied(mutant)
+        done = facts.kill is not None or facts.ended_by is not None or bool(facts.starves)
+        return not done and mutant.kind != "variant"
+
+    def _is_long(self, wanted: Sequence[Mutant]) -> bool:
+        """Whether the trials of these mutants take so long that several processes end sooner, although they begin late.
+
+        The estimate is that each mutant has as many states as the whole model.
+        """
+        states = sum(bench.whole.figures.distinct for bench in self.benches)
+        return self.limits.cores > 1 and states * sum(each.name not in self.facts for each in wanted) > LONG
+
+    def _processes(self) -> WorkerPool:
+        count, budget = self.limits.cores, self.limits.meter().budget
+        if budget.memory_bytes is not None:
+            budget = attrs.evolve(budget, memory_bytes=budget.memory_bytes // count)
+        variants = {name: attrs.evolve(_variant(self.system, name), python=object) for name in self.system.variants}
+        payload = TrialPayload(
+            make=Mutation,
+            # A model's class need not be importable in another process, and the trials do without it.
+            system=attrs.evolve(self.system, python=object),
+            variants=variants,
+            scopes=tuple(bench.scope for bench in self.benches),
+            target=self.target,
+            options=self.options,
+            budget=attrs.evolve(budget, states=self.limits.budget.states),
+        )
+        return WorkerPool(count, prepare, payload)
 
     def _alone(self, mutant: Mutant) -> MutantFacts:
         """The facts of a mutant: the known ones, or else those that its trial establishes."""
         if mutant.name not in self.facts:
-            facts = self._established(mutant)
+            facts = self.established(mutant)
             if facts.ended_by is None:
                 self.keep(facts)
             self.facts[mutant.name] = facts
         return self.facts[mutant.name]
 
-    def _established(self, mutant: Mutant) -> MutantFacts:
+    def established(self, mutant: Mutant) -> MutantFacts:
+        """The facts of a mutant, from a trial."""
         system = self._system(mutant)
         equal = True
         for bench in self.benches:
@@ -231,7 +300,7 @@ class Mutation:
 
     def _system(self, mutant: Mutant) -> System:
         if mutant.kind == "variant":
-            return _variant(self.system, mutant.name)
+            return self._variants.get(mutant.name) or _variant(self.system, mutant.name)
         return remove_rules(self.system, [mutant.name])
 
     def _show(self, name: str, trace: Trace | None) -> None:
@@ -240,12 +309,9 @@ class Mutation:
 
     # In pairs -------------------------------------------------------------------------------------------------
 
-    def _in_pairs(self, mutant: Mutant) -> None:
+    def in_pairs(self, mutant: Mutant) -> None:
         """Try a survivor without a second rule: the declared partner first, then the rules that are related to it."""
         facts = self.facts[mutant.name]
-        done = facts.kill is not None or facts.ended_by is not None or bool(facts.starves)
-        if done or mutant.kind == "variant":
-            return
         declared = self.system.outcomes.get(mutant.name, self.system.outcomes.get(mutant.label))
         pairs: list[Pair] = []
         if declared is not None and declared.kind == "redundant" and declared.names is not None:
@@ -285,14 +351,17 @@ class Mutation:
         # A pair and its reverse are the same trial, and a kill from the limited search holds for the full one.
         key = frozenset((mutant.name, partner)), wholly
         known = self._tried.get((key[0], False))
-        if known is not None and known.kill is not None:
-            return attrs.evolve(known, partner=partner)
-        if key not in self._tried:
-            self._tried[key] = self._tried_together(mutant, partner, wholly=wholly)
-        return attrs.evolve(self._tried[key], partner=partner)
+        if known is None or known[0].kill is None:
+            if key not in self._tried:
+                self._tried[key] = self._tried_together(mutant, partner, wholly=wholly)
+            known = self._tried[key]
+        pair, trace = known
+        self._show(f"{mutant.name}+{partner}", trace)
+        return attrs.evolve(pair, partner=partner)
 
-    def _tried_together(self, mutant: Mutant, partner: str, *, wholly: bool) -> Pair:
-        system = remove_rules(self.system, [mutant.name, partner])
+    def _tried_together(self, mutant: Mutant, partner: str, *, wholly: bool) -> tuple[Pair, Trace | None]:
+        # In one order, so that a pair and its reverse have the same runs to replay, whichever is tried.
+        system = remove_rules(self.system, sorted((mutant.name, partner), key=[*self.all, partner].index))
         # ``LABEL@action`` is no mutant of its own if the rule serves one action only.
         other = self.all.get(partner) or Mutant(partner, "site", (partner.partition("@")[2],))
         killed = self._alone(other).kill is not None
@@ -305,33 +374,6 @@ class Mutation:
             else:
                 trial = bench.try_pair(system, most)
             if trial.kill is not None:
-                self._show(f"{mutant.name}+{partner}", trial.trace)
-                return Pair(partner, trial.kill)
+                return Pair(partner, trial.kill), trial.trace
             decided = decided and trial.ended_by is None
-        return Pair(partner, None, decided)
-
-
-def _touched(system: System, label: str) -> frozenset[str]:
-    """The variables that a rule's condition reads, or that occur in the statements that it decides on."""
-    return frozenset(
-        name
-        for action in (system.init, *system.actions)
-        for stmt in statements(action.body)
-        for name in _names_at(stmt, label)
-    )
-
-
-def _names_at(stmt: Stmt, label: str) -> Iterator[str]:
-    if isinstance(stmt, Require) and stmt.label == label:
-        yield from _reads(stmt.cond)
-    if isinstance(stmt, If) and isinstance(stmt.test, Ruled) and stmt.test.label == label:
-        yield from _reads(stmt.test)
-        for inner in statements((*stmt.then, *stmt.orelse)):
-            if isinstance(inner, Assign | Fill):
-                yield inner.var
-            for expr in direct_expressions(inner):
-                yield from _reads(expr)
-
-
-def _reads(expr: Expr) -> Iterator[str]:
-    return (part.var for part in walk(expr) if isinstance(part, Read))
+        return Pair(partner, None, decided), None

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from holdfast.check.budget import Budget, Meter
 from holdfast.check.result import OUT_OF_BUDGET
 from holdfast.check.verify.jobs import JobResult, VerifyJob, make
 from holdfast.check.verify.opinions import Opinion
+from holdfast.check.worker_pool import WorkerPool
 from holdfast.ir.errors import HoldfastError, UsageError
 
 
@@ -49,29 +49,21 @@ def run_all(
     comparisons are terminated.
     """
     meter = Meter(Budget())
-    with ProcessPoolExecutor(
-        processes,
-        mp_context=multiprocessing.get_context("spawn"),
-        # Ctrl-C reaches every process of the terminal. The workers ignore it, and the main process handles it.
-        initializer=signal.signal,
-        initargs=(signal.SIGINT, signal.SIG_IGN),
-    ) as pool:
-        # The longest first, so that none is left to run alone at the end.
-        left = {pool.submit(run, folder, job, slow=slow): job for job in sorted(jobs, key=lambda job: -job.weight)}
-        try:
-            while left:
-                done, _ = wait(left, 0.5, FIRST_COMPLETED)
-                # ``done`` is a set; this keeps the order in which the jobs were submitted.
-                for future in [future for future in left if future in done]:
-                    del left[future]
-                    yield future.result()
-                waiting(list(left.values()))
-                if seconds is not None and meter.seconds > seconds:
-                    return
-        finally:
-            if left:
-                # Jobs are left after the time limit, after an exception, or if the caller closed the generator.
-                processes_begun = multiprocessing.active_children()
-                pool.shutdown(wait=False, cancel_futures=True)
-                for process in processes_begun:
-                    process.terminate()
+
+    def look(left: Sequence[VerifyJob]) -> None:
+        waiting(left)
+        if left and seconds is not None and meter.seconds > seconds:
+            raise _OutOfTimeError
+
+    # The longest first, so that none is left to run alone at the end.
+    queue = sorted(jobs, key=lambda job: -job.weight)
+    with suppress(_OutOfTimeError), WorkerPool(processes, _nothing, None) as pool:
+        yield from pool.as_done(partial(run, folder, slow=slow), queue, look)
+
+
+class _OutOfTimeError(Exception):
+    """The time for all comparisons is up."""
+
+
+def _nothing(_: None) -> None:
+    """A comparison loads its model itself, so a process has nothing to prepare."""

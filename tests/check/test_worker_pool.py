@@ -1,0 +1,125 @@
+"""Work in several processes: results in the order of the tasks, errors and ends of workers, trials of mutants."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable
+
+import attrs
+import pytest
+
+from holdfast.check.budget import Budget
+from holdfast.check.mutate import engine
+from holdfast.check.mutate.result import MutantFacts, MutationReport, to_json
+from holdfast.check.mutate.side_by_side import TrialPayload
+from holdfast.check.worker_pool import WorkerPool
+from holdfast.ir.errors import UsageError
+from holdfast.ir.system import System
+from holdfast.trace.trace import Trace
+from tests.check.conftest import Compiled
+from tests.check.mutating import lock, mutation
+
+_prepared: list[int] = []
+
+
+def prepare(by: int) -> None:
+    """Keep the payload in this process."""
+    _prepared.append(by)
+
+
+def multiplied(task: int) -> int:
+    """The task times the payload."""
+    [by] = _prepared
+    return task * by
+
+
+def refused(task: int) -> int:
+    """Refuse one task."""
+    if task == 2:
+        raise UsageError("task 2 is refused")
+    return task
+
+
+def killed(task: int) -> int:
+    """End the process."""
+    os.kill(os.getpid(), signal.SIGKILL)
+    return task
+
+
+def alive() -> int:
+    """The number of processes that this one has begun and that still run."""
+    return len(multiprocessing.active_children())
+
+
+def test_results_come_in_the_order_of_the_tasks() -> None:
+    """Each result follows from its task and the payload, whichever process worked on it; none is left behind."""
+    with WorkerPool(2, prepare, 7) as processes:
+        assert list(processes.in_order(multiplied, range(20), lambda done: None)) == [7 * task for task in range(20)]
+    assert alive() == 0
+
+
+def test_an_error_of_a_task_ends_the_work() -> None:
+    """An error reaches the caller after the results before it, and the processes are ended."""
+    found = []
+    with pytest.raises(UsageError, match="task 2 is refused"), WorkerPool(2, prepare, 1) as processes:
+        found += processes.in_order(refused, range(9), lambda done: None)
+    assert alive() == 0
+
+
+def test_a_process_that_the_system_ended_is_named() -> None:
+    """If a worker is killed, one line says so, with a remedy; no result is made up."""
+    with (
+        pytest.raises(UsageError, match=r"ended one of the processes .* task 1 of 3.*use --cores 1"),
+        WorkerPool(2, prepare, 1) as processes,
+    ):
+        list(processes.in_order(killed, range(3), lambda done: None))
+
+
+def tried(
+    system: System, cores: int, budget: str | None = None
+) -> tuple[MutationReport, list[str], list[tuple[str, Trace]]]:
+    """The report on a system's mutants, the names of the facts that were kept, and the runs that were shown."""
+    kept: list[MutantFacts] = []
+    shown: list[tuple[str, Trace]] = []
+    trials = mutation(
+        system, cores=cores, budget=budget, keep=kept.append, show=lambda name, trace: shown.append((name, trace))
+    )
+    assert trials.broken() is None
+    return trials.report(), [facts.mutant.name for facts in kept], shown
+
+
+def test_mutants_side_by_side_end_as_one_after_the_other(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two processes give the report, the kept facts and the runs of one, in the same order."""
+    system = compiled(lock())
+    wanted = tried(system, 1)
+    monkeypatch.setattr(engine, "LONG", 0)
+    begun: list[int] = []
+    monkeypatch.setattr(engine, "WorkerPool", lambda count, *args: (begun.append(count), WorkerPool(count, *args))[1])
+
+    found = tried(system, 2)
+
+    assert begun == [2]
+    assert to_json(found[0]) == to_json(wanted[0])
+    assert found == wanted
+
+
+def test_a_limit_of_time_ends_mutants_side_by_side(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the time of the command is up, the report names the limit of the command, and the mutants that are left."""
+    system = compiled(lock())
+    trials = mutation(system, cores=2, budget="1000s")
+    assert trials.broken() is None
+    monkeypatch.setattr(engine, "LONG", 0)
+    monkeypatch.setattr(engine, "WorkerPool", _out_of_time)
+
+    report = trials.report()
+
+    assert (report.rows, report.ended_by, report.exit_code) == ((), "time: more than 1000 s", 20)
+    assert len(report.untried) == len(engine.mutants(system))
+
+
+def _out_of_time(count: int, prepare: Callable[[TrialPayload], None], payload: TrialPayload) -> WorkerPool:
+    """A pool of processes for which no time is left."""
+    assert payload.budget.seconds is not None
+    return WorkerPool(count, prepare, attrs.evolve(payload, budget=Budget(seconds=1e-6)))
