@@ -61,7 +61,7 @@ def _figures(result: Result) -> Iterator[tuple[str, str]]:
     )
     yield "depth", f"{count(figures.depth, 'step')} ({count(figures.depth + 1, 'state')}, as TLC counts)"
     if figures.group_order > 1:
-        yield "symmetry", f"each state stands for all that {figures.group_order:,} renamings make of it"
+        yield "symmetry", f"states that differ only in names count as one ({figures.group_order:,} renamings)"
     reached = [
         f"{witness.claim.name} after {count(witness.trace.length, 'step')}"
         for witness in result.witnesses
@@ -84,12 +84,12 @@ def covered(result: Answer, reached: Sequence[str]) -> Iterator[tuple[str, str]]
     refused = [rule.label for rule in figures.undecisive if rule.kind == "require"]
     if refused:
         yield "never refused", ", ".join(refused)
-    held = [rule.label for rule in figures.undecisive if rule.kind != "require"]
-    if held:
-        yield "never held", ", ".join(held)
+    unapplied = [rule.label for rule in figures.undecisive if rule.kind != "require"]
+    if unapplied:
+        yield "never applied", ", ".join(unapplied)
     yield "evaluated", _by_count(figures.evaluated) or "no property"
     if result.vacuous:
-        yield "never said", ", ".join(claim.title for claim in result.vacuous)
+        yield "vacuous", ", ".join(claim.title for claim in result.vacuous)
     if reached:
         yield "witnesses", ", ".join(reached)
     if result.missing:

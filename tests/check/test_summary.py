@@ -15,7 +15,7 @@ Table, scope tiny: exhausted, nothing violated
 
   states          9 distinct, 15 generated, 1 initial, at most 2 in a level
   depth           4 steps (5 states, as TLC counts)
-  symmetry        each state stands for all that 2 renamings make of it
+  symmetry        states that differ only in names count as one (2 renamings)
   state           17 bits; widest: used 6, handle 4, owner 2
   actions         open 6, close 8
   evaluated       9 times: one_handle, holder_opened_last; 14 times: epochs_grow; 6 times:
@@ -73,7 +73,7 @@ def test_what_is_amiss_without_a_violation(compiled: Callable[[str], System]) ->
     for line in (
         "  never taken     never",
         "  never refused   A-2",
-        "  never said      silent",
+        "  vacuous         silent",
         "  not reached     far",
         "  cut             up by N 1",
     ):

@@ -658,8 +658,8 @@ SILENT = """
 """
 
 
-def test_what_never_said_anything_is_named(compiled: Compiled) -> None:
-    """Properties of states and of steps whose premise no run has met are listed as vacuous."""
+def test_vacuous_properties_are_named(compiled: Compiled) -> None:
+    """Properties of states and of steps whose premise is true in no run are listed as vacuous."""
     result = walked(compiled(COUNT + SILENT))
     assert [claim.name for claim in result.vacuous] == ["says_nothing", "never_from_above"]
 

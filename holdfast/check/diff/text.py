@@ -82,7 +82,7 @@ def _lengths(version: Version, result: Result | None) -> dict[str, str]:
         if run is not None:
             found[name] = f"{'reached' if name in reached else 'violated'} after {count(run.length, 'step')}"
         elif result.ended_by is None:
-            found[name] = "not reached" if name in reached else "never said anything" if name in vacuous else "holds"
+            found[name] = "not reached" if name in reached else "vacuous" if name in vacuous else "holds"
     return found
 
 
