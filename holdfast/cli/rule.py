@@ -66,8 +66,11 @@ def _write_pages(facts: RuleFacts, folder: Path) -> int:
         check_writable(path)
         try:
             by_hand = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            remedy = "write its text first, or name the folder of the pages"
+            raise UsageError(f"{path}: there is no such page, and --pages writes only its table; {remedy}") from None
         except OSError as error:
-            raise UsageError(f"{path}: cannot be read: {error.strerror}; write the page's own part first") from error
+            raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
         texts[path] = page_text(page, by_hand, facts)
     for path, text in texts.items():
         write(path, text)

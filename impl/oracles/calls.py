@@ -95,7 +95,7 @@ class CallsByStream:
     def _check_final(self) -> None:
         for stream in self.streams.values():
             if stream.acked and not stream.gone and not any(poll.is_final for poll in stream.polls):
-                raise AssumptionError(f"the run has ended, and nobody has read stream {stream.key} to its end")
+                raise AssumptionError(f"the run has ended without a final read of stream {stream.key}")
 
 
 def _ends(ops: Iterable[Op]) -> dict[int, Op]:
@@ -112,11 +112,11 @@ def _ends(ops: Iterable[Op]) -> dict[int, Op]:
             continue
         first = begun.get(op.index)
         if first is None:
-            raise AssumptionError(f"operation {op.index} ends, and has not begun")
+            raise AssumptionError(f"operation {op.index} ends without a begin")
         if op.index in ends:
             raise AssumptionError(f"operation {op.index} ends twice")
         if (first.process, first.f, first.key) != (op.process, op.f, op.key):
-            raise AssumptionError(f"operation {op.index} ends as another one than it began")
+            raise AssumptionError(f"operation {op.index} ends with another process, function or key than it began with")
         ends[op.index] = op
         if op.kind == "info":
             # The operation may still take effect, so its process may begin no other one.
@@ -141,7 +141,7 @@ def _add(stream: StreamCalls, op: Op, end: Op | None) -> None:
         case "poll" | "fetch":
             if end is not None and succeeded:
                 if op.offset is None or end.offset is None:
-                    raise AssumptionError(f"poll {op.index} has no offset where it begins, or no confirm offset")
+                    raise AssumptionError(f"poll {op.index} has no first offset, or no confirm offset")
                 read = tuple(ValueBatch(base, base + count, value) for base, count, value in end.value)
                 is_final = op.phase == FINAL
                 stream.polls.append(Poll(op.process, op.offset, end.offset, read, end.at, is_final))

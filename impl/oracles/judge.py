@@ -71,5 +71,5 @@ def _heal(calls: CallsByStream) -> Iterator[Violation]:
         return
     for stream in calls.streams.values():
         if calls.missing == "" and stream.open_moves:
-            yield Violation("heal", stream.key, f"{stream.open_moves} moves of stream {stream.key} have no end")
+            yield Violation("heal", stream.key, f"{stream.open_moves} moves of stream {stream.key} never ended")
             return

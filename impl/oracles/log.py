@@ -17,8 +17,8 @@ def log(stream: StreamCalls) -> Iterator[Violation]:
             yield Violation(
                 "log",
                 stream.key,
-                f"at offset {batch.base} of stream {stream.key} stand value {known.value} up to {known.end} and value "
-                f"{batch.value} up to {batch.end}",
+                f"stream {stream.key} has two batches at offset {batch.base}: value {known.value} up to offset "
+                f"{known.end}, and value {batch.value} up to offset {batch.end}",
             )
     before: ValueBatch | None = None
     # In the order of base offsets: if any two batches overlap, two neighbours do.
@@ -27,8 +27,8 @@ def log(stream: StreamCalls) -> Iterator[Violation]:
             yield Violation(
                 "log",
                 stream.key,
-                f"offset {batch.base} of stream {stream.key} has value {batch.value}, and lies in the batch of value "
-                f"{before.value}, which goes from {before.base} to {before.end}",
+                f"batches of stream {stream.key} overlap: value {before.value} at [{before.base}, {before.end}), "
+                f"and value {batch.value} at [{batch.base}, {batch.end})",
             )
         before = batch
 
@@ -42,5 +42,5 @@ def exactly_once(stream: StreamCalls) -> Iterator[Violation]:
             yield Violation(
                 "exactly once",
                 stream.key,
-                f"value {batch.value} stands at offset {known} of stream {stream.key}, and at offset {batch.base} too",
+                f"value {batch.value} has two offsets in stream {stream.key}: {known} and {batch.base}",
             )

@@ -28,8 +28,8 @@ def lost(stream: StreamCalls) -> Iterator[Violation]:
                 yield Violation(
                     "lost",
                     stream.key,
-                    f"value {batch.value} was acknowledged at offset {batch.base} of stream {stream.key}, and "
-                    f"{poll.process} does not find it when it reads from {poll.begin} to {poll.end} at {poll.ended} ms",
+                    f"value {batch.value} was acknowledged at offset {batch.base} of stream {stream.key}, but "
+                    f"{poll.process}, who reads from {poll.begin} to {poll.end} at {poll.ended} ms, does not find it",
                 )
     finals = [poll for poll in stream.polls if poll.is_final]
     if finals and acked and acked[-1].end > max(poll.end for poll in finals):
@@ -37,8 +37,8 @@ def lost(stream: StreamCalls) -> Iterator[Violation]:
         yield Violation(
             "lost",
             stream.key,
-            f"value {acked[-1].value} was acknowledged at offset {acked[-1].base} of stream {stream.key}, which "
-            f"ends at {end} at last",
+            f"value {acked[-1].value} was acknowledged at offset {acked[-1].base} of stream {stream.key}, but in the "
+            f"final poll the stream ends at offset {end}",
         )
 
 

@@ -23,8 +23,8 @@ def owner(stream: StreamCalls) -> Iterator[Violation]:
             yield Violation(
                 "owner",
                 stream.key,
-                f"{later.broker} has acknowledged value {later.value} of stream {stream.key} at {later.ended} ms, and "
-                f"{send.broker} gives a lower offset, {base}, to value {send.value}, which was sent at {send.begun} ms",
+                f"{later.broker} acknowledged value {later.value} of stream {stream.key} at {later.ended} ms; value "
+                f"{send.value}, sent afterwards at {send.begun} ms, has the lower offset {base} from {send.broker}",
             )
         if later is None or (send.ended is not None and later.ended is not None and send.ended < later.ended):
             later = send

@@ -19,9 +19,9 @@ def aborted(stream: StreamCalls) -> Iterator[Violation]:
             elif send.failed:
                 problem = "its send has failed"
             elif send.count != batch.end - batch.base:
-                problem = f"it was sent with {send.count} records, and is read with {batch.end - batch.base}"
+                problem = f"it was sent with {send.count} records, and read with {batch.end - batch.base}"
             elif send.begun > poll.ended:
-                problem = f"it is read at {poll.ended} ms, and sent at {send.begun} ms"
+                problem = f"it is read at {poll.ended} ms, and sent only at {send.begun} ms"
             else:
                 continue
             place = f"at offset {batch.base} of stream {stream.key}"
@@ -42,7 +42,7 @@ def order(stream: StreamCalls) -> Iterator[Violation]:
                 "order",
                 stream.key,
                 f"{poll.process} reads stream {stream.key} from {poll.begin} to {poll.end} at {poll.ended} ms, and "
-                f"gets what goes on to {place} only",
+                f"the answer has a gap at offset {place}",
             )
     last: dict[str, tuple[int, int]] = {}
     for send in stream.sends:
@@ -52,8 +52,8 @@ def order(stream: StreamCalls) -> Iterator[Violation]:
                 yield Violation(
                     "order",
                     stream.key,
-                    f"{send.process} has sent value {before[1]} before value {send.value}, and they stand at offsets "
-                    f"{before[0]} and {send.batch.base} of stream {stream.key}",
+                    f"{send.process} sent value {before[1]} before value {send.value}, but their offsets in stream "
+                    f"{stream.key} do not ascend: {before[0]} and {send.batch.base}",
                 )
             last[send.process] = send.batch.base, send.value
 
@@ -74,5 +74,5 @@ def bound(stream: StreamCalls) -> Iterator[Violation]:
             problem, end = f"only {total} records were sent by then", poll.end
         else:
             continue
-        text = f"{poll.process} reads stream {stream.key} up to {end} at {poll.ended} ms, and {problem}"
+        text = f"{poll.process} reads stream {stream.key} up to {end} at {poll.ended} ms, but {problem}"
         yield Violation("bound", stream.key, text)

@@ -125,7 +125,7 @@ class Growth:
         self.curve.add(traces, len(self.times))
 
     def sum(self) -> Saturation:
-        """What it comes to."""
+        """The figures of all units added so far."""
         counts = list(self.times.values())
         return Saturation(
             what=self.what,
@@ -138,7 +138,7 @@ class Growth:
 
 
 class StateGrowth:
-    """The same as ``Growth`` for signatures of states, which a unit gives as a bit set."""
+    """Counts the signatures of states that units meet, as ``Growth`` counts things. A unit has them as a bit set."""
 
     def __init__(self, units: int) -> None:
         self.curve = _Curve(units)
@@ -150,7 +150,7 @@ class StateGrowth:
         self.curve.add(traces, int(np.count_nonzero(self.times)))
 
     def sum(self) -> Saturation:
-        """What it comes to."""
+        """The figures of all units added so far."""
         return Saturation(
             what="states",
             samples=self.curve.units,
@@ -163,7 +163,7 @@ class StateGrowth:
 
 
 class _Curve:
-    """The points of a curve over N units. If these are more than MOST_POINTS, neighbours share a point."""
+    """The points of a curve over N units. If N exceeds MOST_POINTS, neighbouring units share a point."""
 
     def __init__(self, units: int) -> None:
         self.together = max(1, -(-units // MOST_POINTS))
@@ -185,32 +185,32 @@ class _Curve:
 
 
 def sentence(found: Saturation) -> str:
-    """The meaning of the numbers in a sentence or two. It says "these runs": the caller's text has to name them."""
+    """Two or three sentences that explain the figures. They speak of "these runs", which the text around must name."""
     if not found.samples:
         return "No unit is done, so nothing is known."
-    said = _seen(found)
+    said = _met(found)
     if found.samples < 2:
-        return f"{said} One unit does not show how many are left; two are needed at least."
+        return f"{said} An estimate of what is left needs at least two units."
     left = found.left
     if left is None:
-        return f"{said} Too many signatures are in use to tell how many are left."
+        return f"{said} Too many signatures are in use for an estimate of what is left."
     if found.once == 0:
-        rest = "Each was met by two units or more, so that these runs hardly reach any others."
+        rest = "At least two units met each of them, so these runs hardly reach any others."
     elif round(left) == 0:
-        rest = "By estimate (Chao2), these runs can reach less than one more."
+        rest = "These runs can reach less than one more, by the estimate of Chao2."
     else:
-        rest = f"Of what these runs can reach at least {round(left):,} more are left, by estimate (Chao2)."
+        rest = f"These runs can reach at least {round(left):,} more, by the estimate of Chao2."
     crowded = (
-        " So many signatures are in use that the estimate is a rough one."
+        " The estimate is rough, because nearly all signatures are in use."
         if found.occupancy is not None and found.occupancy > CROWDED
         else ""
     )
-    return f"{said} {rest}{crowded} That says nothing about what these runs cannot reach."
+    return f"{said} {rest}{crowded} This says nothing about what these runs cannot reach."
 
 
-def _seen(found: Saturation) -> str:
+def _met(found: Saturation) -> str:
     if found.room is None:
-        return f"{found.seen:,} seen, {found.once:,} of them by one unit alone."
-    behind = "" if found.behind is None else f", behind which stand about {round(found.behind):,} kinds of state"
+        return f"{found.seen:,} met, {found.once:,} of them by exactly one unit."
+    behind = "" if found.behind is None else f", for about {round(found.behind):,} kinds of state"
     share = found.occupancy or 0.0
-    return f"{found.seen:,} of {found.room:,} signatures in use ({share:.1%}){behind}."
+    return f"{found.seen:,} of {found.room:,} signatures are in use ({share:.1%}){behind}."

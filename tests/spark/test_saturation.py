@@ -100,13 +100,13 @@ def test_what_is_left_of_states_allows_for_collisions() -> None:
     ("found", "said"),
     [
         (saturation(0, samples=0), "No unit is done"),
-        (saturation(5, 5, samples=1), "two are needed"),
+        (saturation(5, 5, samples=1), "at least two units"),
         (saturation(5, 0, 1), "hardly reach any others"),
         (saturation(5, 1, 1), "less than one more"),
-        (saturation(50, 20, 4), "at least 34 more are left"),
+        (saturation(50, 20, 4), "can reach at least 34 more"),
         (saturation(STATE_BITS, 9, 3, room=STATE_BITS), "Too many signatures"),
-        (saturation(STATE_BITS - 600, 9, 3, room=STATE_BITS), "a rough one"),
-        (saturation(STATE_BITS // 2, 0, 3, room=STATE_BITS), "(50.0%), behind which stand about 45,426 kinds of state"),
+        (saturation(STATE_BITS - 600, 9, 3, room=STATE_BITS), "is rough"),
+        (saturation(STATE_BITS // 2, 0, 3, room=STATE_BITS), "(50.0%), for about 45,426 kinds of state"),
     ],
 )
 def test_the_sentence_says_what_the_number_means(found: Saturation, said: str) -> None:
@@ -116,5 +116,5 @@ def test_the_sentence_says_what_the_number_means(found: Saturation, said: str) -
 
 def test_the_estimate_speaks_of_these_runs_alone() -> None:
     """The text says that the estimate is about these runs, not about the state space."""
-    assert "what these runs can reach" in sentence(saturation(50, 20, 4))
+    assert "These runs can reach" in sentence(saturation(50, 20, 4))
     assert "nothing about what these runs cannot reach" in sentence(saturation(50, 20, 4))

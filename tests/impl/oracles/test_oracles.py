@@ -178,7 +178,7 @@ def test_an_edited_history_is_rejected(seed: int, edit: Edit) -> None:
 
 
 BROKEN: dict[str, tuple[tuple[Any, ...], ...]] = {
-    "nobody has read stream 0 to its end": (send(1, 0),),
+    "without a final read of stream 0": (send(1, 0),),
     "the value 1 is sent twice": (send(1, 0), send(1, 1), final(2)),
     "c begins operation": (send(1, None, kind="open"), send(2, 0), final(1)),
     "without an offset": (send(1, None), final(0)),
