@@ -120,7 +120,7 @@ class ReassignmentProof(Reassignment, StreamTableProof):
 
     @lemma
     def taken_over_is_barred(self) -> bool:
-        """Who was taken over from is barred by the worker's flag, or by a newer process, which has tried nothing."""
+        """The worker's flag bars a node that was taken over, unless the node is not up and has tried nothing."""
         return all(
             self.failover_mode[n] or (self.tried[n] == Epoch(0) and self.phase[n] != Phase.UP)
             for n in Node

@@ -1014,7 +1014,7 @@ CleanIsTrue ==
     \A s \in Stream :
         clean => \A o \in Offset : acked_by[s, o] = Nil \/ o < indexed[s]
 
-\* SP-16. Who was taken over from is granted no lease and moves no end. A recovery does, and closes.
+\* SP-16. A process that was taken over gets no lease and moves no end. Its recovery moves ends, and closes.
 TakenOverHasNoEffect ==
     \A n \in Node :
         taken_over[n] =>

@@ -71,7 +71,7 @@ class Leases(Brokers):
 
     @step
     def taken_over_has_no_effect(self, old: Self) -> bool:
-        """SP-16. Who was taken over from is granted no lease and moves no end. A recovery does, and closes."""
+        """SP-16. A process that was taken over gets no lease and moves no end. Its recovery moves ends, and closes."""
         return all(
             all(not self.leased(n, s) or (old.leased(n, s) and self.end_offset[s] == old.end_offset[s]) for s in Stream)
             for n in Node
