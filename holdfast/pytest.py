@@ -87,7 +87,7 @@ def _wrong(result: Result, name: str) -> str | None:
     if name in [claim.name for claim in result.missing]:
         return f"no reachable state is a witness of {name}"
     if name in [claim.name for claim in result.vacuous]:
-        return f"{name} is vacuous: it is triggered nowhere, and so says nothing"
+        return f"{name} is vacuous: its premise is true nowhere, so it says nothing"
     return None
 
 

@@ -95,7 +95,7 @@ def prove(
     update
         Store the results of --ablate in lemmas.json beside the models.
     explain
-        Find a minimal set of premises for each proof, lemmas too, and name the slowest queries.
+        Find a least set of invariants and lemmas for each proof, also of a lemma, and name the slowest queries.
     suggest
         Look for lemmas that exclude a counterexample (the default), or do not.
     cores

@@ -83,7 +83,7 @@ def step(method: Predicate | None = None, /, *, of: str | None = None) -> Predic
 
 
 def leads_to(method: Pair) -> Pair:
-    """``return trigger, goal``: whenever the trigger holds, the goal holds then or later.
+    """``return premise, goal``: whenever the premise is true, the goal is true then or later.
 
     It is checked for each combination of values of the method's parameters.
     """

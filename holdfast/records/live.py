@@ -50,6 +50,6 @@ def _unviolated(claim: Claim, result: LiveResult) -> Case:
         said = f"no answer: a run of {steps} violates it if steps that a bound of the scope cut are impossible: {cuts}"
         return plain_case(claim, "unanswered", said)
     if claim.name in {each.name for each in result.vacuous}:
-        return plain_case(claim, "failed", "its trigger was never met, so it says nothing")
+        return plain_case(claim, "failed", "its premise was never true, so it says nothing")
     either = f", whether the steps that a bound cut are possible or not: {cuts}" if cuts else ""
     return plain_case(claim, "passed", f"owed in {count(found.owing, 'state')}, and it always comes{either}")

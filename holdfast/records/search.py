@@ -34,7 +34,7 @@ def search_record(system: System, answer: Answer, command: str, *, expected: boo
         elif claim.name in missing:
             cases.append(plain_case(claim, "failed", "no state that was reached is such a witness"))
         elif claim.name in vacuous:
-            cases.append(plain_case(claim, "failed", "its premise was never met, so it says nothing"))
+            cases.append(plain_case(claim, "failed", "its premise was never true, so it says nothing"))
         else:
             cases.append(plain_case(claim, "passed", answer.verdict))
     record = Record(

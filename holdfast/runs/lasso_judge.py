@@ -90,7 +90,7 @@ class LassoJudge:
         """Whether the goal is owed for ever: it becomes owed in some state, and no state of the loop meets it."""
         if any(self.machine.goal(prop, state, args) for state in states[loop:]):
             return False
-        # Once owed, the goal stays owed until a state meets it; the trigger need not hold any longer.
+        # Once owed, the goal stays owed until a state meets it; the premise need not hold any longer.
         owed = False
         for state in states:
             owed = (owed or self.machine.holds(prop, state, args)) and not self.machine.goal(prop, state, args)

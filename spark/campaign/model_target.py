@@ -133,7 +133,7 @@ class ReadyModel:
         return violated, last.action, self._held(machine, violated, trace.steps[-2].code)
 
     def _held(self, machine: Interpreter, violated: str, state: bytes) -> tuple[str, ...]:
-        spoke = any(prop.name == violated and machine.triggered(prop, state) for prop in machine.checked)
+        spoke = any(prop.name == violated and machine.premise(prop, state) for prop in machine.checked)
         met = [prop.name for prop in self.walker.witnesses if machine.holds(prop, state)]
         return _predicates(violated if spoke else None, met)
 

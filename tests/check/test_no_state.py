@@ -57,7 +57,7 @@ def test_a_walk_stays_there(still: System) -> None:
 
 
 def test_what_is_owed_never_comes() -> None:
-    """If the trigger holds in the one state and the goal does not, the lasso has no step, and its line replays it."""
+    """If the premise is true in the one state and the goal is not, the lasso has no step, and its line replays it."""
     system = compile_model(load_model(SIGNPOST))
     found = live(system, system.scope("tiny"), target=SIGNPOST)
 

@@ -120,7 +120,7 @@ def test_each_violation_is_described(table: System) -> None:
                 machine.invariants(new),
                 failing >= 0,
                 [machine.holds(prop, before) for prop in both.walker.witnesses],
-                [machine.triggered(prop, before) for prop in machine.checked],
+                [machine.premise(prop, before) for prop in machine.checked],
             )
         )
 

@@ -288,8 +288,8 @@ class Writer(Bodies):
             sight = attrs.evolve(sight, fields=tuple(f for f in self.fields if f.given or f.constant))
         sight = self.within(attrs.evolve(sight, receivers=("self", "old") if old else ("self",)), params)
         if kind == "leads_to":
-            trigger, goal = self.condition(sight), self.condition(sight)
-            body, returns = [f"return {trigger.text}, {goal.text}"], "tuple[bool, bool]"
+            premise, goal = self.condition(sight), self.condition(sight)
+            body, returns = [f"return {premise.text}, {goal.text}"], "tuple[bool, bool]"
         else:
             body, returns = self.value_body(BOOL, sight, 2), "bool"
         part.methods[name] = self.method(self.signature(name, params, returns, old), body, mark, "GA-99. A claim.")

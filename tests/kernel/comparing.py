@@ -113,9 +113,9 @@ class Engines:
         for number, prop in enumerate(kernel.steps):
             of = [step for step in steps if prop.of in (None, self.system.actions[step[0]].name)]
             bad = [self._rank(state, new) for _, new, args in of if not interpreter.holds_step(prop, state, new, args)]
-            said = any(interpreter.triggered(prop, new, args, old=state) for _, new, args in of)
+            said = any(interpreter.premise(prop, new, args, old=state) for _, new, args in of)
             yield from differing(f"violations of {prop.name}", self._best(notes.steps, number), min(bad, default=None))
-            yield from differing(f"trigger of {prop.name}", not notes.pending[0] >> number & 1, said)
+            yield from differing(f"premise of {prop.name}", not notes.pending[0] >> number & 1, said)
         yield from self._noted_of_repeats(state, steps, notes)
         stuck = not steps and self.finals and not any(interpreter.holds(prop, state) for prop in self.finals)
         cut = bool(interpreter.statistics.cuts)
@@ -144,8 +144,8 @@ class Engines:
         for number, prop in enumerate(kernel.checked):
             holds = interpreter.holds(prop, state)
             yield from differing(f"{prop.name} fails", self._best(notes.states, number), None if holds else (state,))
-            said = interpreter.triggered(prop, state)
-            yield from differing(f"trigger of {prop.name}", not notes.pending[1] >> number & 1, said)
+            said = interpreter.premise(prop, state)
+            yield from differing(f"premise of {prop.name}", not notes.pending[1] >> number & 1, said)
         for number, prop in enumerate(kernel.witnesses):
             wanted = (state,) if interpreter.holds(prop, state) else None
             yield from differing(f"{prop.name} is reached", self._best(notes.reached, number), wanted)

@@ -81,7 +81,7 @@ def test_a_step_property_may_name_some_parameters_of_its_action(build: Build) ->
 
 
 def test_a_leads_to_is_a_trigger_and_a_goal(build: Build) -> None:
-    """A leads-to has a trigger and a goal, both evaluated for each value of the parameters."""
+    """A leads-to has a premise and a goal, both evaluated for each value of the parameters."""
     system = build(PROPERTIES)
     [settles] = system.of_kind("leads_to")
     interpreter = Interpreter(system, system.scopes["tiny"])
@@ -131,4 +131,4 @@ def test_a_trigger_is_when_a_claim_says_something(build: Build, claim: str, when
     [(opened, _), *_] = interpreter.successors[0](start)
 
     expected = {"never": (False, False), "opened": (False, True), "always": (True, True)}[when]
-    assert (interpreter.triggered(prop, start), interpreter.triggered(prop, opened)) == expected
+    assert (interpreter.premise(prop, start), interpreter.premise(prop, opened)) == expected

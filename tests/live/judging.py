@@ -22,7 +22,7 @@ def differs_on_arrays(puzzle: Puzzle, *, cautious: bool = True) -> str | None:
     arrays, order = as_arrays(puzzle)
     fairness = FairComponents(arrays, PuzzleDemands(puzzle), cautious=cautious)  # type: ignore[arg-type]
     unmet = np.array([state not in puzzle.goal for state in order])
-    owed = np.array([state in puzzle.trigger for state in order]) & unmet
+    owed = np.array([state in puzzle.premise for state in order]) & unmet
     pending = reached(arrays, owed, unmet)
     fair = fairness.of(part(arrays, pending)) if pending.any() else None
     found = fair is not None and bool(len(fair.states))

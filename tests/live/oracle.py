@@ -24,7 +24,7 @@ class Puzzle:
     """A graph of ``states`` states, with fairness demands and one leads-to property.
 
     ``cuts`` holds pairs of a state and a demand: a bound cut a step of that demand in that state. The property is a
-    leads-to from ``trigger`` to ``goal``.
+    leads-to from ``premise`` to ``goal``.
     """
 
     states: int
@@ -32,7 +32,7 @@ class Puzzle:
     edges: frozenset[Edge]
     demands: tuple[Strength, ...]
     cuts: frozenset[tuple[int, int]]
-    trigger: frozenset[int]
+    premise: frozenset[int]
     goal: frozenset[int]
 
     @property
@@ -58,7 +58,7 @@ def closure(start: Iterable[int], edges: Iterable[Edge], within: frozenset[int])
 def violated(puzzle: Puzzle, *, cautious: bool = True) -> bool:
     """Whether a fair run owes the goal for ever. If ``cautious``, cut steps count as enabled."""
     unmet = frozenset(range(puzzle.states)) - puzzle.goal
-    owing = closure(puzzle.reachable() & puzzle.trigger & unmet, puzzle.edges, unmet)
+    owing = closure(puzzle.reachable() & puzzle.premise & unmet, puzzle.edges, unmet)
     return any(can_stay(puzzle, kept, cautious=cautious) for kept in subsets(owing))
 
 
@@ -102,7 +102,7 @@ def is_violation(puzzle: Puzzle, stem: tuple[int, ...], turn: tuple[tuple[int | 
         return False
     owed = False
     for state in run:
-        owed = (owed or state in puzzle.trigger) and state not in puzzle.goal
+        owed = (owed or state in puzzle.premise) and state not in puzzle.goal
     visited, served = {stem[-1], *(state for _, state in turn)}, {label for label, _ in turn}
     fair = all(meets(puzzle, demand, visited, served, True) for demand in range(len(puzzle.demands)))
     return owed and fair and not visited & puzzle.goal
@@ -112,12 +112,12 @@ def shortest_stem(puzzle: Puzzle) -> int:
     """The least number of steps of a violating run before it enters a set of states in which a fair run can stay."""
     unmet = frozenset(range(puzzle.states)) - puzzle.goal
     settled = frozenset[int]().union(*(kept for kept in subsets(unmet) if can_stay(puzzle, kept, cautious=True)))
-    now = {(state, state in puzzle.trigger and state in unmet) for state in puzzle.starts}
+    now = {(state, state in puzzle.premise and state in unmet) for state in puzzle.starts}
     for length in itertools.count():
         if any(owed and state in settled for state, owed in now):
             return length
         now |= {
-            (to, (owed or to in puzzle.trigger) and to in unmet)
+            (to, (owed or to in puzzle.premise) and to in unmet)
             for state, owed in now
             for of, to, _ in puzzle.edges
             if of == state
@@ -142,6 +142,6 @@ def puzzles(seed: int, count: int, *, cuts: bool = True) -> Iterator[Puzzle]:
             for _ in range(chance.choice([0, 0, 2]) if cuts and demands else 0)
         }
         goal = {state for state in range(states) if chance.random() < 0.25}
-        trigger = {state for state in range(states) if chance.random() < 0.5}
+        premise = {state for state in range(states) if chance.random() < 0.5}
         starts = {0, *(state for state in range(states) if chance.random() < 0.1)}
-        yield Puzzle(states, *map(frozenset, (starts, edges)), demands, *map(frozenset, (cut, trigger, goal)))
+        yield Puzzle(states, *map(frozenset, (starts, edges)), demands, *map(frozenset, (cut, premise, goal)))

@@ -161,7 +161,7 @@ def test_a_step_that_changes_nothing_is_none(compiled: Compiled) -> None:
 
 
 def test_a_trigger_that_never_holds_is_vacuous(compiled: Compiled) -> None:
-    """A leads-to whose trigger never holds is vacuous, and the exit code is 10."""
+    """A leads-to whose premise is never true is vacuous, and the exit code is 10."""
     system = compiled("""
     n: N
     tiny = Scope({N: 1})

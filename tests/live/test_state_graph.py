@@ -135,7 +135,7 @@ FAULTS = {
     "A cut is one of all later states.": [("poke(notes_at, CUT_FLAGS + word, 0)", "pass")],
     "States of one hash are one.": [POOR_HASH, ("if holds(states_at, table[slot], s):", "if True:")],
     "The last edge of a state is lost.": [("ends[i] = edges", "ends[i] = max(start, edges - 1)")],
-    "The goal is taken for the trigger.": [("found |= 2", "found |= 1")],
+    "The goal is taken for the premise.": [("found |= 2", "found |= 1")],
     "A step that changes nothing counts.": [("if t != s: put", "if True: put")],
 }
 """Faults of the kernel's source, each under a sentence about it: pairs of original text and replacement."""

@@ -40,7 +40,7 @@ def as_model(puzzle: Puzzle, path: Path) -> System:
         "    @leads_to",
         "    def paid(self) -> tuple[bool, bool]:",
         '        """PZ-99. What is owed is paid."""',
-        f"        return {_among('self.here', puzzle.trigger)}, {_among('self.here', puzzle.goal)}",
+        f"        return {_among('self.here', puzzle.premise)}, {_among('self.here', puzzle.goal)}",
     ]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return compile_model(load_model(str(path)))

@@ -94,7 +94,7 @@ def test_successors_are_the_steps_taken(case: str, data: st.DataObject) -> None:
 @given(data=st.data())
 @settings(max_examples=30)
 def test_properties_of_states_agree(case: str, data: st.DataObject) -> None:
-    """Every property of states has the same value in both, for all its arguments, triggers and goals included."""
+    """Every property of states has the same value in both, for all its arguments, premises and goals included."""
     interpreter, cpython = executors(case)
     state = data.draw(states(interpreter.layout))
     for prop in interpreter.system.properties:

@@ -178,10 +178,10 @@ def test_triggers_tell_when_a_property_says_something(streams: System) -> None:
     """A property that is an ``all`` with a filter is vacuous until an element passes the filter."""
     interpreter = at_tiny(streams)
     owned = prop(streams, "owned")
-    assert not interpreter.triggered(owned, bytes([0, 0, 0]))
-    assert interpreter.triggered(owned, bytes([1, 1, 1]))
+    assert not interpreter.premise(owned, bytes([0, 0, 0]))
+    assert interpreter.premise(owned, bytes([1, 1, 1]))
     grow = prop(streams, "epochs_grow")
-    assert interpreter.triggered(grow, bytes([1, 1, 1]), old=bytes(3))
+    assert interpreter.premise(grow, bytes([1, 1, 1]), old=bytes(3))
 
 
 def test_an_unknown_action_is_named(streams: System) -> None:

@@ -53,4 +53,4 @@ def test_what_is_never_shown_fails(tmp_path: Path) -> None:
     (tmp_path / "shut.py").write_text(text)
     shut = properties(load_model(str(tmp_path / "shut.py")))
     assert failure(shut, "handed_over") == "no reachable state is a witness of handed_over"
-    assert failure(shut, "one_handle") == "one_handle is vacuous: it is triggered nowhere, and so says nothing"
+    assert failure(shut, "one_handle") == "one_handle is vacuous: its premise is true nowhere, so it says nothing"

@@ -161,28 +161,28 @@ class _Liveness:
         """Decide a property on the graph. Stops at the first violated instance (choice of the parameters' values)."""
         sizes = [range(self.machine.layout.codes(param.type)) for param in prop.params]
         instances = list(itertools.product(*sizes))
-        owing, triggered, only_if_cut = 0, False, None
+        owing, premise_true, only_if_cut = 0, False, None
         cautious, bold = (FairComponents(graph.arrays, self.demands, cautious=each) for each in (True, False))
         cut = bool(graph.arrays.cut.any())
         claim = Claim.of_property(prop)
         for args in instances:
-            # One word for each state: bit 0 is the trigger, bit 1 the goal.
+            # One word for each state: bit 0 is the premise, bit 1 the goal.
             asked = graph.asked(prop, args)
             unmet = (asked & 2) == 0
             owed = ((asked & 1) != 0) & unmet
-            triggered |= bool((asked & 1).any())
+            premise_true |= bool((asked & 1).any())
             pending = reached(graph.arrays, owed, unmet)
             owing += int(np.count_nonzero(pending))
             lasso = self._lasso(graph, cautious, owed, pending)
             if lasso is not None:
-                return _Answer(LeadsToFigures(claim, len(instances), owing, triggered), (args, lasso))
+                return _Answer(LeadsToFigures(claim, len(instances), owing, premise_true), (args, lasso))
             # Without cut steps both readings are the same. One such run is enough to make the answer inconclusive.
             if cut and only_if_cut is None:
                 lasso = self._lasso(graph, bold, owed, pending)
                 only_if_cut = None if lasso is None else len(lasso.stem) - 1 + len(lasso.round)
             if self.meter.spent is not None:
                 break
-        return _Answer(LeadsToFigures(claim, len(instances), owing, triggered, only_if_cut), None)
+        return _Answer(LeadsToFigures(claim, len(instances), owing, premise_true, only_if_cut), None)
 
     def _lasso(self, graph: StateGraph, fairness: FairComponents, owed: Mask, pending: Mask) -> Lasso | None:
         if not pending.any():
@@ -232,7 +232,7 @@ class _Liveness:
             findings=tuple(trace for trace, _ in shown),
             fair=tuple(reasons for _, reasons in shown),
             witnesses=(),
-            vacuous=tuple(found.owed.claim for found in answers if spent is None and not found.owed.triggered),
+            vacuous=tuple(found.owed.claim for found in answers if spent is None and not found.owed.premise_true),
             notes=tuple(self.notes),
             timing=LiveTiming(self.meter.seconds, drawing, resident_bytes()),
         )

@@ -23,7 +23,7 @@ class LeadsToFigures:
 
     - ``instances``: number of choices of its parameters' values.
     - ``owing``: number of states in which a run may owe the goal, summed over the instances.
-    - ``triggered``: whether the trigger of an instance is true in any state.
+    - ``premise_true``: whether the premise of an instance is true in any state.
     - ``only_if_cut``: length of a run that violates the property if cut steps count as impossible, and is unfair if
       they count as possible. None if there is no such run.
     """
@@ -31,7 +31,7 @@ class LeadsToFigures:
     claim: Claim
     instances: int
     owing: int
-    triggered: bool
+    premise_true: bool
     only_if_cut: int | None = None
 
 
@@ -123,7 +123,7 @@ class LiveResult(Answer):
 
     @property
     def exit_code(self) -> int:
-        """13 for a violation, 20 without an answer, 10 if a property is never triggered, else 0."""
+        """13 for a violation, 20 without an answer, 10 if a property is vacuous, else 0."""
         if self.findings:
             return STARVED
         if self.verdict == "inconclusive":

@@ -64,7 +64,7 @@ def operators(system: System) -> Iterator[Operator]:
         if prop.kind in ("invariant", "step", "lemma"):
             for change, claim in _without_premise(prop.body):
                 properties = list(system.properties)
-                # The trigger is the premise under which the property counts as evaluated. It is gone too.
+                # The premise under which the property counts as evaluated is gone too.
                 properties[index] = attrs.evolve(prop, body=claim, trigger=TRUE)
                 changed_system = attrs.evolve(system, properties=tuple(properties))
                 yield Operator(prop.at, prop.name, change, changed_system, None)

@@ -37,13 +37,13 @@ class PlainSearch(Exploration):
         """Every visited state, with the visited state it was first reached from. Under symmetry both are canonical."""
         self.witnesses = list(selection.of_kind("witness"))
         """The witnesses that no earlier level reached."""
-        self.untriggered = list(selection.of_kind("invariant", "lemma"))
+        self.vacuous = list(selection.of_kind("invariant", "lemma"))
         """The invariants and lemmas whose premise has not been true yet."""
-        self.untriggered_steps = [
+        self.vacuous_steps = [
             [prop for prop in selection.of_kind("step") if prop.of in (None, action.name)] for action in self.actions
         ]
         """For each action, the step properties whose premise has not been true yet."""
-        self.checked_steps = [bool(props) for props in self.untriggered_steps]
+        self.checked_steps = [bool(props) for props in self.vacuous_steps]
         """For each action, whether a step property is about it."""
         self.idempotent = [action in selection.idempotent for action in self.actions]
 
@@ -59,7 +59,7 @@ class PlainSearch(Exploration):
         return path[::-1]
 
     def silent(self) -> list[Property]:
-        return [*self.untriggered, *(prop for props in self.untriggered_steps for prop in props)]
+        return [*self.vacuous, *(prop for props in self.vacuous_steps for prop in props)]
 
     # Exploring ------------------------------------------------------------------------------------------------
 
@@ -145,8 +145,8 @@ class PlainSearch(Exploration):
             self._note_violated(state, before, depth, first)
         if self.witnesses:
             self._note_reached(state, before, depth)
-        if self.untriggered:
-            self.untriggered = [prop for prop in self.untriggered if not self.machine.triggered(prop, state)]
+        if self.vacuous:
+            self.vacuous = [prop for prop in self.vacuous if not self.machine.premise(prop, state)]
         self.parents[state] = before
 
     # Checking states ------------------------------------------------------------------------------------------
@@ -186,7 +186,7 @@ class PlainSearch(Exploration):
             first = failing(new, state, args)
             if first >= 0:
                 self._note_violated_by_step(state, (new, index, args), first)
-        if self.untriggered_steps[index]:
+        if self.vacuous_steps[index]:
             self._note_triggered_by_step(state, index, steps)
 
     def _note_violated_by_step(self, state: bytes, edge: Edge, first: int) -> None:
@@ -198,11 +198,11 @@ class PlainSearch(Exploration):
     def _note_triggered_by_step(self, state: bytes, index: int, steps: list[tuple[bytes, Args]]) -> None:
         seen = [
             prop
-            for prop in self.untriggered_steps[index]
-            if any(self.machine.triggered(prop, new, args, old=state) for new, args in steps)
+            for prop in self.vacuous_steps[index]
+            if any(self.machine.premise(prop, new, args, old=state) for new, args in steps)
         ]
         if seen:
-            self.untriggered_steps = [[prop for prop in props if prop not in seen] for props in self.untriggered_steps]
+            self.vacuous_steps = [[prop for prop in props if prop not in seen] for props in self.vacuous_steps]
 
     def _check_repeats(self, state: bytes, index: int, steps: list[tuple[bytes, Args]]) -> None:
         """Repeat each step of an idempotent action: the repetition must be possible and change nothing.

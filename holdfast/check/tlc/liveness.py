@@ -155,7 +155,7 @@ def _owes(replayer: Replayer, prop: Property, script: Script) -> bool:
     machine, states = replayer.machine, replayer.states(script)
     assert not isinstance(states, StoppedScript), "every step was found to be possible"
     assert script.loop is not None, "what is violated by a finite run is no leads-to"
-    # An instance is owed if its goal never holds in the loop, and its trigger holds after the goal's last time.
+    # An instance is owed if its goal never holds in the loop, and its premise is true after the goal's last time.
     for args in itertools.product(*(range(machine.layout.codes(param.type)) for param in prop.params)):
         met = [number for number, state in enumerate(states) if machine.goal(prop, state, args)]
         last = max(met, default=-1)

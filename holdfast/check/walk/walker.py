@@ -259,7 +259,7 @@ class _Walk:
         """Note the invariants whose premise holds in the state, and the witnesses that it reaches."""
         tally = self.tally
         tally.silent_states = _silent(
-            tally.silent_states, self.machine.checked, lambda prop: self.machine.triggered(prop, self.state)
+            tally.silent_states, self.machine.checked, lambda prop: self.machine.premise(prop, self.state)
         )
         for index, prop in enumerate(self.walker.witnesses):
             if tally.reached[index] is None and self.machine.holds(prop, self.state):
@@ -272,7 +272,7 @@ class _Walk:
         self.tally.silent_steps = _silent(
             self.tally.silent_steps,
             self.machine.checked_steps,
-            lambda prop: prop.of in (None, name) and self.machine.triggered(prop, new, args, old=old),
+            lambda prop: prop.of in (None, name) and self.machine.premise(prop, new, args, old=old),
         )
         if self.walker.actions[action] in self.walker.selection.idempotent and new != old:
             self.tally.repeats[action] += 1

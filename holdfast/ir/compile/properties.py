@@ -10,9 +10,9 @@ from holdfast.ir.compile.annotations import plain
 from holdfast.ir.compile.context import Context, Env
 from holdfast.ir.compile.expressions import Expressions
 from holdfast.ir.compile.helpers import check_returns, parameters, value_body
+from holdfast.ir.compile.premises import premise_of
 from holdfast.ir.compile.simplify import simplify
 from holdfast.ir.compile.source import Member
-from holdfast.ir.compile.triggers import trigger_of
 from holdfast.ir.expr import TRUE, Expr, Name, Ruled, walk
 from holdfast.ir.marks import PropertyMark
 from holdfast.ir.system import Action, Param, Property
@@ -48,11 +48,11 @@ def compile_property(member: Member, context: Context, actions: tuple[Action, ..
     # Before ``simplify``, which may remove a rule in a branch of another variant.
     _check_no_rules(member, [body] if goal is None else [body, goal])
     body = simplify(body)
-    trigger: Expr = TRUE  # a witness, an axiom or a final state is never vacuous
+    premise: Expr = TRUE  # a witness, an axiom or a final state is never vacuous
     if mark.kind in ("invariant", "step", "lemma"):
-        trigger = trigger_of(body)
+        premise = premise_of(body)
     elif mark.kind == "leads_to":
-        trigger = body
+        premise = body
     found = RULE_IDS.match(member.doc)
     return Property(
         name=member.name,
@@ -61,7 +61,7 @@ def compile_property(member: Member, context: Context, actions: tuple[Action, ..
         doc=member.doc,
         params=tuple(params),
         body=body,
-        trigger=trigger,
+        trigger=premise,
         at=member.module.place(member.node),
         goal=None if goal is None else simplify(goal),
         of=mark.of,
@@ -115,14 +115,14 @@ def _check_of(member: Member, of: str, params: Sequence[Param], actions: tuple[A
 
 
 def _pair(member: Member, expressions: Expressions, env: Env) -> tuple[Expr, Expr]:
-    """The trigger and the goal of a leads_to property."""
+    """The premise and the goal of a leads_to property."""
     match [stmt for stmt in member.node.body if not _is_docstring(stmt)]:
-        case [ast.Return(value=ast.Tuple(elts=[trigger, goal]))]:
-            return expressions.condition(trigger, env), expressions.condition(goal, env)
+        case [ast.Return(value=ast.Tuple(elts=[premise, goal]))]:
+            return expressions.condition(premise, env), expressions.condition(goal, env)
     return member.module.refuse(
         member.node,
-        "a leads_to property returns a trigger and a goal",
-        "write `return trigger, goal`",
+        "a leads_to property returns a premise and a goal",
+        "write `return premise, goal`",
         f"def {member.name}",
     )
 

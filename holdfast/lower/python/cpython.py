@@ -102,7 +102,7 @@ class CPython:
     # Properties -----------------------------------------------------------------------------------------------
 
     def holds(self, prop: Property, state: bytes, args: Args = ()) -> bool:
-        """Whether a property of states holds; for a leads_to, whether its trigger holds."""
+        """Whether a property of states holds; for a leads_to, whether its premise is true."""
         found = self._instance(state).holds(prop.name, **self._named(prop.params, args))
         return bool(found[0] if prop.kind == "leads_to" else found)
 

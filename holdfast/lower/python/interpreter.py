@@ -151,7 +151,7 @@ class Interpreter:
     # Properties -----------------------------------------------------------------------------------------------
 
     def holds(self, prop: Property, state: bytes, args: Args = ()) -> bool:
-        """Whether a property of states holds; for a leads_to, whether its trigger holds. ``args`` are its own."""
+        """Whether a property of states holds; for a leads_to, whether its premise is true. ``args`` are its own."""
         return self._property(prop, "body")(state, state, args)
 
     def goal(self, prop: Property, state: bytes, args: Args = ()) -> bool:
@@ -162,11 +162,11 @@ class Interpreter:
         """Whether a step property holds for a step. ``args`` are the arguments of the action that it is about."""
         return self._property(prop, "body")(new, old, args)
 
-    def triggered(self, prop: Property, state: bytes, args: Args = (), old: bytes | None = None) -> bool:
-        """Whether a property's trigger holds: the antecedent of an implication, or a filter that lets something pass.
+    def premise(self, prop: Property, state: bytes, args: Args = (), old: bytes | None = None) -> bool:
+        """Whether a property's premise is true: the left side of an implication, or a filter that lets something pass.
 
         ``args`` are as for ``holds`` or ``holds_step``. A step property needs the state before the step as ``old``. A
-        property whose trigger is true nowhere is vacuous.
+        property whose premise is true nowhere is vacuous.
         """
         return self._property(prop, "trigger")(state, state if old is None else old, args)
 

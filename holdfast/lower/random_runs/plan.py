@@ -166,7 +166,7 @@ class WalkTally:
     - ``taken`` and ``repeats`` count steps and repetitions by action; ``unshown_repeats`` counts repetitions that a
       bound cut.
     - ``silent_steps`` and ``silent_states`` are bit masks: the step properties, and the invariants and lemmas, whose
-      trigger was never true.
+      premise was never true.
     - ``reached`` has for each witness the first run that reached it, and its number of steps then.
     - ``stops`` has the runs by the reason for their end, in the order of ``STOPS``.
     - ``violation`` is the number of the run that violated something; no run follows it.
