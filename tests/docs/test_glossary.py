@@ -8,7 +8,10 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
+import pytest
+
 from tests.docs.test_architecture import SPAN
+from tests.docs.test_pages import PAGES, prose
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
@@ -20,7 +23,7 @@ STATED = {"benchmarks/takeover.py", "holdfast/cli/starter.py"}
 
 WANTED = {
     "campaign", "run", "trace", "finding", "violation", "refusal", "cut", "scope", "budget", "outcome", "witness",
-    "lasso", "instance",
+    "lasso", "instance", "premise", "frontier", "partition", "switch", "core", "case", "vacuous property",
 }  # fmt: skip
 """The nouns that once had several meanings."""
 
@@ -57,6 +60,9 @@ HOMES = {"Campaign": "spark/campaign", "Lasso": "holdfast/check/live", "Budget":
 """Nouns that end class names in one folder only."""
 
 
+REPLACED = re.compile(r"[Nn]ot \*([^*]+)\*")
+
+
 def nouns(page: str) -> list[str]:
     """The first column of every table, without the heads."""
     cells = re.findall(r"^\| ([^|]+?) \|", page, re.MULTILINE)
@@ -77,6 +83,17 @@ def places(page: str) -> Iterator[tuple[str, str | None]]:
                 path = None
         if path is not None:
             yield path, None
+
+
+def replaced(glossary: str) -> list[str]:
+    """The words that a row of the glossary replaces: ``not *word*``."""
+    return [word for row in re.findall(r"^\|.*", glossary, re.MULTILINE) for word in REPLACED.findall(row)]
+
+
+def uses(page: str, words: Sequence[str]) -> list[str]:
+    """Those of the words that the prose of a page uses, in singular or plural. Code is left out."""
+    text = re.sub(r"`[^`]*`", "", prose(page))
+    return [word for word in words if re.search(rf"\b{re.escape(word)}s?\b", text, re.IGNORECASE)]
 
 
 def classes(folders: Sequence[str]) -> dict[str, list[str]]:
@@ -127,6 +144,21 @@ def test_each_noun_stands_once() -> None:
     for section in PAGE.split("\n## ")[1:]:
         rows = nouns(section)
         assert rows == sorted(rows)
+
+
+@pytest.mark.parametrize("name", sorted({*PAGES, "CONTRIBUTING.md"} - {"docs/glossary.md"}))
+def test_no_page_uses_a_replaced_word(name: str) -> None:
+    """A page uses the noun of the glossary, and not the word that it replaces."""
+    assert uses((ROOT / name).read_text(encoding="utf-8"), replaced(PAGE)) == []
+
+
+def test_a_noun_with_two_rows_and_a_replaced_word_are_noticed() -> None:
+    """A second row of a noun is seen in any section; so is a replaced word, also in the plural, but not in code."""
+    page = "## A\n| noun | meaning |\n| cut | A step. Not *stop*. |\n\n## B\n| cut | A fault. |\n"
+    assert nouns(page) == ["cut", "cut"]
+    assert replaced(page) == ["stop"]
+    assert uses("Stops are counted.", ["stop"]) == ["stop"]
+    assert uses("Write `stop`; a stopper.\n```\nstop\n```\n", ["stop"]) == []
 
 
 def test_each_place_is_there() -> None:
