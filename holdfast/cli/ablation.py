@@ -101,7 +101,7 @@ def _stored_at(names: Sequence[str], systems: Sequence[System]) -> Path:
         if name not in names_in(folder):
             raise UsageError(f"--update stores what is found of the models in {folder}, and {name} is none")
         if system.chosen or system.removed:
-            raise UsageError("--update stores what is found of models as they are; leave out --variant and --without")
+            raise UsageError("--update stores results of unchanged models; leave out --variant and --without")
     read_ablations(folder / STORED)
     check_writable(folder / STORED)
     return folder / STORED

@@ -122,7 +122,7 @@ def mutate(
         return _write_guards(folder, guards)
     limits = MutationLimits(Budget() if budget is None else Budget.parse(budget), cores=cores)
     if not models:
-        raise UsageError("no model is named; `holdfast models` lists what there is")
+        raise UsageError("no model is named; `holdfast models` lists all models")
     reports.prepare(json=json)
     if itf is not None:
         _make_folder(itf)

@@ -51,7 +51,7 @@ def tla(
         Write nothing, and end with 1 if a file in the folder differs from what the command would write.
     """
     if out is None and (variant or without or scope is not None):
-        raise UsageError("spec/ holds the models as they are, in their smallest scope; name another folder with --out")
+        raise UsageError("spec/ holds the unchanged models in their smallest scope; name another folder with --out")
     folder = SPEC if out is None else out
     wanted: dict[str, str] = {}
     by_hand = written_by_hand(folder)

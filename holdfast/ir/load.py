@@ -104,7 +104,7 @@ def _import_bare(name: str) -> ModuleType:
     near = difflib.get_close_matches(name, model_names(), n=3, cutoff=0.5)
     if Path(f"{name}.py").is_file():
         near.insert(0, f"{name}.py")
-    hint = f"did you mean {', '.join(near)}?" if near else "`holdfast models` lists what there is; a path ends in .py"
+    hint = f"did you mean {', '.join(near)}?" if near else "`holdfast models` lists all models; a path ends in .py"
     raise UsageError(f"there is no model {name!r}; {hint}")
 
 

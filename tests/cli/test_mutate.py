@@ -176,7 +176,7 @@ def test_operators_are_reported_and_no_failure(holdfast: Run) -> None:
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        ([], "no model is named; `holdfast models` lists what there is"),
+        ([], "no model is named; `holdfast models` lists all models"),
         (["nothing"], "there is no model 'nothing'"),
         (["lock.py", "--scope", "huge"], "Lock has no scope 'huge'; it has: tiny"),
         (["lock.py", "--only", "LS-99"], "Lock has no mutant 'LS-99'; did you mean"),

@@ -97,8 +97,8 @@ def test_what_is_written_by_hand_is_not_overwritten(holdfast: Run, counter: Path
 @pytest.mark.parametrize(
     ("argv", "problem"),
     [
-        (["counter", "--without", "CT-01"], "spec/ holds the models as they are"),
-        (["counter", "--scope", "default"], "spec/ holds the models as they are"),
+        (["counter", "--without", "CT-01"], "spec/ holds the unchanged models"),
+        (["counter", "--scope", "default"], "spec/ holds the unchanged models"),
         (["counter", "--scope", "huge", "--out", "x"], "Counter has no scope 'huge'; it has: tiny, default"),
         (["gone"], "there is no model 'gone'"),
         (["counter", "models/counter.py"], "another model of this command is written to counter.tla too"),

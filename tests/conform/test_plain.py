@@ -13,7 +13,7 @@ def test_the_verdict_says_which_numbers_there_are(tmp_path: Path) -> None:
     greatest = max(line[name] for line in log[1:] for name in ("a", "b", "n", "x") if name in line)
     found = judged("kip_236", log, tmp_path / "a.log")
     assert found.kind == "conforms"
-    assert found.notes == [f"numbers taken as they are: Broker 0 to {greatest}; the model has no others"]
+    assert found.notes == [f"numbers used unchanged: Broker 0 to {greatest}; the model has no others"]
 
 
 def test_a_wrong_number_is_impossible(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_a_great_number_is_unknown(tmp_path: Path) -> None:
 def test_a_window_gives_more_numbers(tmp_path: Path) -> None:
     """A window gives a plain Nat numbers that the log does not name."""
     found = judged("kip_236", [*HEADER, event(1, "fetch", n=1)], tmp_path / "a.log", windows={"Broker": 4})
-    assert found.notes == ["numbers taken as they are: Broker 0 to 3; the model has no others"]
+    assert found.notes == ["numbers used unchanged: Broker 0 to 3; the model has no others"]
 
 
 def test_a_rising_number_has_room_for_one_more(tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ def test_the_model_that_extends_the_others_is_the_one(folder: Path) -> None:
     [
         ("lamb", "there is no model 'lamb'; did you mean lamp?"),
         ("lam", "there is no model 'lam'; did you mean lam.py, lamp?"),
-        ("zzz", "there is no model 'zzz'; `holdfast models` lists what there is"),
+        ("zzz", "there is no model 'zzz'; `holdfast models` lists all models"),
         ("", "there is no model ''; "),
         ("..", "there is no model '..'; "),
         ("nowhere.py", "there is no model file nowhere.py; give a path to a .py file"),

@@ -64,7 +64,7 @@ class Frame:
         for nat, reason in used.plain.items():
             if any(number != value for number, value in literals.get(nat, {}).items()):
                 raise UsageError(
-                    f"the literals rename numbers of {nat}, and {system.name} takes them as they are, since {reason}; "
+                    f"the literals rename numbers of {nat}, and {system.name} uses them unchanged, since {reason}; "
                     "leave them out, and let the log write the model's own numbers"
                 )
         for nat in literals:
@@ -167,7 +167,11 @@ class Ground:
         return max(min(max(NARROW, pinned + cells + SPARE), WIDE), pinned + SPARE)
 
     def _all_numbers(self, nat: str, wanted: int | None) -> int:
-        """The number of values of a plain Nat: up to the greatest in log and model, one more if counted on."""
+        """The number of values of a Nat whose numbers are used unchanged.
+
+        They go from 0 to the greatest number in the log and the model, and one further if the model counts the Nat on.
+        ``wanted`` is the number that the user asked for, or None. Raises UnjudgedError if there is no room.
+        """
         uses = self.frame.uses
         greatest: int = max((self.names.greatest.get(nat, 0), *uses.literals.get(nat, ())))
         room = max(greatest + 1 + (nat in uses.rising), wanted or 0)
@@ -188,7 +192,7 @@ class Ground:
             except UsageError as error:
                 greatest = ", ".join(f"{nat} 0 to {self.layout.scope.sizes[nat]}" for nat in self.frame.uses.plain)
                 raise UnjudgedError(
-                    f"there are too many numbers ({greatest}), which are taken as they are: {error}"
+                    f"there are too many numbers ({greatest}), which are used unchanged: {error}"
                 ) from None
 
     def is_open(self, kind: Type) -> bool:
@@ -199,7 +203,7 @@ class Ground:
         """The verdict's notes on plain Nats, whose numbers are the same in log and model."""
         sizes = self.layout.scope.sizes
         taken = ", ".join(f"{nat} 0 to {sizes[nat]}" for nat in self.frame.uses.plain)
-        return [f"numbers taken as they are: {taken}; the model has no others"] if taken else []
+        return [f"numbers used unchanged: {taken}; the model has no others"] if taken else []
 
     def _holding(self, nat: str, sizes: Mapping[str, int]) -> Iterator[int]:
         """For each variable that holds the Nat, its number of cells. A key that is a Nat counts as one cell."""
