@@ -287,7 +287,7 @@ class Cancellation(Reassignment):
 
     @witness
     def went_unnoticed(self) -> bool:
-        """RA-13, CA-45. The move was taken back before the origin knew of it: it leads, its log open all the time."""
+        """RA-13, CA-45. The move was cancelled before the origin knew of it: the origin leads, its log never closed."""
         return any(self.led_by(n) and self.serves(n) and self.tried[n] < self.cancelled_under for n in Node)
 
     @witness
@@ -301,7 +301,7 @@ class Cancellation(Reassignment):
 
     @witness
     def cancelled_after_close(self) -> bool:
-        """CA-47. The origin serves again, above what it has closed itself, under a newer epoch."""
+        """CA-47. After a cancel the origin serves, under a newer epoch, streams that it had closed itself."""
         return any(
             self.led_by(n)
             and self.serves(n)

@@ -226,7 +226,7 @@ class ControllerTables(CommitTable):
 
     @step(of="commit")
     def stale_entry_goes(self, old: Self, s: Stream, n: Node) -> bool:
-        """LV-04. A commit of a node to a stream leaves it no inactive entry there."""
+        """LV-04. After a node has committed to a stream, it has no inactive entry there."""
         return self.entry_to[n, s] == Offset(0) or self.has_entry(n, s)
 
     @step(of="delete")
@@ -236,12 +236,12 @@ class ControllerTables(CommitTable):
 
     @step(of="open")
     def open_respects_barrier(self, old: Self, n: Node) -> bool:
-        """INV-10. Only a registered node opens, and not after a failover worker of it has registered."""
+        """INV-10. Only a registered node opens a stream, and only while no failover worker of it is registered."""
         return old.node_epoch[n] > NodeEpoch(0) and not old.failover_mode[n]
 
     @step(of="trim")
     def trim_respects_barrier(self, old: Self, n: Node) -> bool:
-        """INV-10. Nor does it trim."""
+        """INV-10. Only a registered node trims a stream, and only while no failover worker of it is registered."""
         return old.node_epoch[n] > NodeEpoch(0) and not old.failover_mode[n]
 
     @step(of="commit")

@@ -1,7 +1,7 @@
-"""Lemmas for the proof of `controller_tables`, beside its invariants. Every step keeps each of them.
+"""Lemmas for the proof of `controller_tables`. Every step keeps each of them.
 
-A stream that does not exist is blank, and has no entry before its creation. The entries of a stream lie apart from each
-other and below its end, and none of their offsets is covered.
+A stream that does not exist has no data, and no entry before its creation. The entries of a stream have no offset in
+common, do not go beyond the end of the stream, and contain no offset that a committed object covers.
 """
 
 from __future__ import annotations

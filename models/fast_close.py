@@ -288,7 +288,7 @@ class FastClose(FastBrokers):
 
     @step(of="commit")
     def stale_entries_go(self, old: Self, p: Proc) -> bool:
-        """LV-04. A commit of a node leaves it no inactive entry."""
+        """LV-04. After a node has committed, it has no inactive entry."""
         return all(self.entry_to[self.node_of[p], s] == Offset(0) or self.has_entry(self.node_of[p], s) for s in Stream)
 
     @step(of="commit")
@@ -307,12 +307,12 @@ class FastClose(FastBrokers):
 
     @step(of="commit")
     def commit_respects_barrier(self, old: Self, p: Proc) -> bool:
-        """INV-10. Nor does it commit."""
+        """INV-10. No process commits once a newer incarnation, or its own worker, is registered."""
         return not old.barred(p)
 
     @step(of="end_recovery")
     def recovery_respects_barrier(self, old: Self, p: Proc) -> bool:
-        """INV-10. Nor does it end a recovery."""
+        """INV-10. No process ends a recovery once a newer incarnation, or its own worker, is registered."""
         return not old.barred(p)
 
     @step(of="trim")

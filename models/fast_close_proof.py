@@ -36,7 +36,7 @@ class FastCloseProof(ProcessTableProof, FastClose):
 
     @lemma
     def no_handle_is_blank(self) -> bool:
-        """Without a handle there is nothing else."""
+        """A process without a handle on a stream does nothing with it, and owes nothing to it."""
         return all(
             self.mode[p, s] == Mode.SHUT
             and not self.close_sent[p, s]
@@ -93,7 +93,7 @@ class FastCloseProof(ProcessTableProof, FastClose):
 
     @lemma
     def entry_has_epoch(self) -> bool:
-        """So has the range that an entry seals."""
+        """The range that an entry seals has an epoch that a handle can have."""
         return all(self.entry_epoch[n, s] > Epoch(0) for n in Node for s in Stream if self.has_entry(n, s))
 
     @lemma
@@ -113,12 +113,15 @@ class FastCloseProof(ProcessTableProof, FastClose):
 
     @lemma
     def opener_is_owner(self) -> bool:
-        """Who has opened a stream under its newest epoch has its current range."""
+        """If a process has opened a stream under its newest epoch, its node owns the current range."""
         return all(self.owned_by(s, self.node_of[p]) for p in Proc for s in Stream if self.opener(p, s))
 
     @lemma
     def serving_is_opener(self) -> bool:
-        """Who takes appends, or will, and is not barred has opened the stream under its newest epoch; it is OPENED."""
+        """If a process that is not barred takes appends, or will, it has opened the stream under its newest epoch.
+
+        The stream is then OPENED.
+        """
         return all(
             self.opener(p, s) and self.opened[s]
             for p in Proc
@@ -209,7 +212,7 @@ class FastCloseProof(ProcessTableProof, FastClose):
 
     @lemma
     def nothing_is_written_ahead(self) -> bool:
-        """Above what was appended, the opener's WAL is empty."""
+        """The opener's WAL has no offset that the opener has not appended yet."""
         return all(
             o < self.next_offset[p, s]
             for p in Proc

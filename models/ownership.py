@@ -179,8 +179,8 @@ class Ownership(NodeTable, StreamTable):
     def open(self, p: Proc, s: Stream, e: Epoch, heard: bool) -> None:
         """An openStream arrives. `heard`: p hears the answer, and has a handle from then on.
 
-        The answer to a repeated request changes nothing for p. What p does with an answer binds only an honest process;
-        a request whose answer nobody hears may have any epoch.
+        A process that hears an answer is honest: the first guards bind it. If nobody hears the answer, the request may
+        have any epoch. The answer to a repeated request changes nothing for p.
         """
         if heard:
             others_used = any(
@@ -306,12 +306,12 @@ class Ownership(NodeTable, StreamTable):
 
     @step(of="trim")
     def trim_respects_barrier(self, old: Self, p: Proc) -> bool:
-        """INV-10. Nor does it trim."""
+        """INV-10. No process trims once a newer incarnation, or its own worker, is registered."""
         return not old.barred(p)
 
     @step(of="commit")
     def commit_respects_barrier(self, old: Self, p: Proc) -> bool:
-        """INV-10. Nor does it commit."""
+        """INV-10. No process commits once a newer incarnation, or its own worker, is registered."""
         return not old.barred(p)
 
     # Witnesses ------------------------------------------------------------------------------------------------
@@ -332,7 +332,7 @@ class Ownership(NodeTable, StreamTable):
 
     @witness
     def recovered(self) -> bool:
-        """A stream with data has been closed over the head of a process that still believes it open."""
+        """A stream with data was closed, and a process still believes that it has the stream open."""
         return any(
             any(self.owns(q, s, self.handle[q, s]) for q in Proc)
             for s in Stream

@@ -317,12 +317,12 @@ class RouteEpoch(Channels):
 
     @step(of="bump")
     def epochs_grow_by_one(self, old: Self) -> bool:
-        """I-4. A bump moves both on by one."""
+        """I-4. A bump raises the current and the fenced epoch by one."""
         return self.fenced == old.fenced + 1 and self.current == old.current + 1
 
     @step(of="publish")
     def reports_what_is_fenced(self, old: Self, m: Main, v: Epoch) -> bool:
-        """I-5. A main reports what it knows to be fenced."""
+        """I-5. A main reports no epoch above the fence that it knows."""
         return v <= old.known[m] and old.known[m] <= old.fenced
 
     @step(of="commit")
@@ -358,7 +358,7 @@ class RouteEpoch(Channels):
 
     @witness
     def behind(self) -> bool:
-        """F10. A main admits what the controller has fenced."""
+        """F10. A main admits a request whose epoch the controller has fenced."""
         return any(self.phase[r] == Phase.ADMITTED and self.tag[r] <= self.fenced for r in Request)
 
     @witness

@@ -274,7 +274,7 @@ class StreamLog(HandleTable):
 
     @step(of="commit")
     def commit_respects_barrier(self, old: Self, p: Proc) -> bool:
-        """INV-10. Nor does it commit."""
+        """INV-10. No process commits once a newer incarnation, or its own worker, is registered."""
         return not old.barred(p)
 
     @step(of="trim")

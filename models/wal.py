@@ -128,9 +128,10 @@ class Wal(WalObjects):
 
     @action
     def put(self, p: Incarnation, t: Slot) -> None:
-        """An incarnation sends an object. Its header trims all slots below t: replayed ones, later also acked ones.
+        """An incarnation sends an object, whose header trims all slots below t.
 
-        The first object trims all that was replayed (RC-05). No later header trims less (WL-06.larger).
+        The first header trims all replayed slots (RC-05). Later headers trim acked slots too, and never less than an
+        earlier one (WL-06.larger).
         """
         has_sent = any(self.trim[p, k] is not None for k in Slot)
         require(self.replayed[p], "WL-10")

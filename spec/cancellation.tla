@@ -1188,7 +1188,7 @@ ElectedEarly ==
         /\ leader # Nil
         /\ \E s \in Stream : handle[n, s] /\ ~taken_over[n]
 
-\* RA-13, CA-45. The move was taken back before the origin knew of it: it leads, its log open all the time.
+\* RA-13, CA-45. The move was cancelled before the origin knew of it: the origin leads, its log never closed.
 \* A witness: some state that can be reached is like this.
 WentUnnoticed ==
     \E n \in Node :
@@ -1316,7 +1316,7 @@ CancelledInUpload ==
         /\ frozen[n]
         /\ \E s \in Stream : wal[n, s] > end_offset[s]
 
-\* CA-47. The origin serves again, above what it has closed itself, under a newer epoch.
+\* CA-47. After a cancel the origin serves, under a newer epoch, streams that it had closed itself.
 \* A witness: some state that can be reached is like this.
 CancelledAfterClose ==
     \E n \in Node :

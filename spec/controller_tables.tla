@@ -502,7 +502,7 @@ AlwaysCoveredOnce ==
     [][\A s \in Stream, b \in Offset, n \in Node :
            Commit(s, b, n) => CoveredOnce(s, b, n)]_vars
 
-\* LV-04. A commit of a node to a stream leaves it no inactive entry there.
+\* LV-04. After a node has committed to a stream, it has no inactive entry there.
 StaleEntryGoes(s, n) ==
     \/ entry_to'[n, s] = 0
     \/ /\ exists'[s]
@@ -518,13 +518,13 @@ DeletedWhenClosed(s) == ~opened[s]
 AlwaysDeletedWhenClosed ==
     [][\A s \in Stream : Delete(s) => DeletedWhenClosed(s)]_vars
 
-\* INV-10. Only a registered node opens, and not after a failover worker of it has registered.
+\* INV-10. Only a registered node opens a stream, and only while no failover worker of it is registered.
 OpenRespectsBarrier(n) == node_epoch[n] > 0 /\ ~failover_mode[n]
 AlwaysOpenRespectsBarrier ==
     [][\A s \in Stream, e \in Epoch, n \in Node :
            Open(s, e, n) => OpenRespectsBarrier(n)]_vars
 
-\* INV-10. Nor does it trim.
+\* INV-10. Only a registered node trims a stream, and only while no failover worker of it is registered.
 TrimRespectsBarrier(n) == node_epoch[n] > 0 /\ ~failover_mode[n]
 AlwaysTrimRespectsBarrier ==
     [][\A s \in Stream, e \in Epoch, n \in Node, q \in Offset, cut \in BOOLEAN :

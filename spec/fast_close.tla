@@ -886,7 +886,7 @@ AlwaysCoveredFromWal ==
     [][\A p \in Proc, s \in Stream, a \in Offset, b \in Offset :
            Commit(p, s, a, b) => CoveredFromWal(p, s, a, b)]_vars
 
-\* LV-04. A commit of a node leaves it no inactive entry.
+\* LV-04. After a node has committed, it has no inactive entry.
 StaleEntriesGo(p) ==
     \A s \in Stream :
         \/ entry_to'[node_of[p], s] = 0
@@ -920,7 +920,7 @@ OpenRespectsBarrier(p) ==
 AlwaysOpenRespectsBarrier ==
     [][\A p \in Proc, s \in Stream : Open(p, s) => OpenRespectsBarrier(p)]_vars
 
-\* INV-10. Nor does it commit.
+\* INV-10. No process commits once a newer incarnation, or its own worker, is registered.
 CommitRespectsBarrier(p) ==
     ~(\/ node_epoch[node_of[p]] > incarnation[p]
       \/ /\ node_epoch[node_of[p]] = incarnation[p]
@@ -930,7 +930,7 @@ AlwaysCommitRespectsBarrier ==
     [][\A p \in Proc, s \in Stream, a \in Offset, b \in Offset :
            Commit(p, s, a, b) => CommitRespectsBarrier(p)]_vars
 
-\* INV-10. Nor does it end a recovery.
+\* INV-10. No process ends a recovery once a newer incarnation, or its own worker, is registered.
 RecoveryRespectsBarrier(p) ==
     ~(\/ node_epoch[node_of[p]] > incarnation[p]
       \/ /\ node_epoch[node_of[p]] = incarnation[p]

@@ -201,8 +201,8 @@ Register(p) ==
 
 \* An openStream arrives. `heard`: p hears the answer, and has a handle from then on.
 \*
-\* The answer to a repeated request changes nothing for p. What p does with an answer binds only an honest
-\* process; a request whose answer nobody hears may have any epoch.
+\* A process that hears an answer is honest: the first guards bind it. If nobody hears the answer, the request
+\* may have any epoch. The answer to a repeated request changes nothing for p.
 Open(p, s, e, heard) ==
     LET n == node_of[p]
     IN  /\ heard =>
@@ -489,7 +489,7 @@ AlwaysOpenRespectsBarrier ==
     [][\A p \in Proc, s \in Stream, e \in Epoch, heard \in BOOLEAN :
            Open(p, s, e, heard) => OpenRespectsBarrier(p)]_vars
 
-\* INV-10. Nor does it trim.
+\* INV-10. No process trims once a newer incarnation, or its own worker, is registered.
 TrimRespectsBarrier(p) ==
     ~(\/ node_epoch[node_of[p]] > incarnation[p]
       \/ /\ node_epoch[node_of[p]] = incarnation[p]
@@ -499,7 +499,7 @@ AlwaysTrimRespectsBarrier ==
     [][\A p \in Proc, s \in Stream, e \in Epoch, q \in Offset :
            Trim(p, s, e, q) => TrimRespectsBarrier(p)]_vars
 
-\* INV-10. Nor does it commit.
+\* INV-10. No process commits once a newer incarnation, or its own worker, is registered.
 CommitRespectsBarrier(p) ==
     ~(\/ node_epoch[node_of[p]] > incarnation[p]
       \/ /\ node_epoch[node_of[p]] = incarnation[p]
@@ -529,7 +529,7 @@ Zombie ==
               /\ ~failover[p]
         /\ \E s \in Stream : handle[p, s] > 0
 
-\* A stream with data has been closed over the head of a process that still believes it open.
+\* A stream with data was closed, and a process still believes that it has the stream open.
 \* A witness: some state that can be reached is like this.
 Recovered ==
     \E s \in Stream :

@@ -1153,7 +1153,7 @@ InSyncIsActive ==
     \A n \in Broker, m \in Broker :
         ~active[n] => ~isr[n] \/ ~(isr[m] /\ active[m])
 
-\* SP-05. Who is in the ISR has all that was acked, save what an election has given up as unclean.
+\* SP-05. Each replica in the ISR has all acked records, except those that an unclean election gave up.
 InSyncIsComplete == \A n \in Broker : isr[n] => complete[n]
 
 \* SP-05. Where no unclean election is allowed, nobody is in the ISR who lacked something that was acked.

@@ -595,11 +595,11 @@ AlwaysAdmittedAboveFence ==
     [][\A r \in Request, m \in Main :
            Admit(r, m) => AdmittedAboveFence(r, m)]_vars
 
-\* I-4. A bump moves both on by one.
+\* I-4. A bump raises the current and the fenced epoch by one.
 EpochsGrowByOne == fenced' = fenced + 1 /\ current' = current + 1
 AlwaysEpochsGrowByOne == [][Bump => EpochsGrowByOne]_vars
 
-\* I-5. A main reports what it knows to be fenced.
+\* I-5. A main reports no epoch above the fence that it knows.
 ReportsWhatIsFenced(m, v) == v <= known[m] /\ known[m] <= fenced
 AlwaysReportsWhatIsFenced ==
     [][\A m \in Main, v \in Epoch :
@@ -639,7 +639,7 @@ CameFullCircle ==
         /\ phase[r] = "TRIMMED"
         /\ \E p \in Proxy : source[r, p] /\ goes_with[r] <= trimmed_to[p]
 
-\* F10. A main admits what the controller has fenced.
+\* F10. A main admits a request whose epoch the controller has fenced.
 \* A witness: some state that can be reached is like this.
 Behind == \E r \in Request : phase[r] = "ADMITTED" /\ tag[r] <= fenced
 

@@ -700,7 +700,7 @@ AckedIsCommitted ==
     \A p \in Proc, s \in Stream, o \in Offset :
         AckedIsCommittedOwed(p, s, o) ~> AckedIsCommittedMet(p, s, o)
 
-\* LV-03. What a process recovers and nobody can read any more is committed, whoever owns the stream by now.
+\* LV-03. Recovered records that nobody can read any more are committed, whoever owns the stream by now.
 GoneIsAcceptedOwed(p, s) ==
     /\ reserved[p]
     /\ mode[p, s] = "RECOVERING"
@@ -733,7 +733,7 @@ OpenRespectsBarrier(p) ==
 AlwaysOpenRespectsBarrier ==
     [][\A p \in Proc, s \in Stream : Open(p, s) => OpenRespectsBarrier(p)]_vars
 
-\* INV-10. Nor does it commit.
+\* INV-10. No process commits once a newer incarnation, or its own worker, is registered.
 CommitRespectsBarrier(p) ==
     ~(\/ node_epoch[node_of[p]] > incarnation[p]
       \/ /\ node_epoch[node_of[p]] = incarnation[p]

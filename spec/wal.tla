@@ -163,9 +163,10 @@ Replay(p) ==
     /\ UNCHANGED <<trim, stored, found, missed, reserved, asked, listed,
                    next_slot, confirmed, last_acker, put_left>>
 
-\* An incarnation sends an object. Its header trims all slots below t: replayed ones, later also acked ones.
+\* An incarnation sends an object, whose header trims all slots below t.
 \*
-\* The first object trims all that was replayed (RC-05). No later header trims less (WL-06.larger).
+\* The first header trims all replayed slots (RC-05). Later headers trim acked slots too, and never less than
+\* an earlier one (WL-06.larger).
 Put(p, t) ==
     LET has_sent == \E k \in Slot : trim[p, k] # Nil
     IN  /\ replayed[p]  \* WL-10

@@ -265,5 +265,5 @@ class HandleTable(ProcessTable):
 
     @leads_to
     def gone_is_accepted(self, p: Proc, s: Stream) -> tuple[bool, bool]:
-        """LV-03. What a process recovers and nobody can read any more is committed, whoever owns the stream by now."""
+        """LV-03. Recovered records that nobody can read any more are committed, whoever owns the stream by now."""
         return self.recovers(p, s) and self.is_gone(p, s), not self.recovers(p, s) or self.unheard[p, s]

@@ -207,7 +207,7 @@ class Replicas(Model):
 
     @invariant
     def in_sync_is_complete(self) -> bool:
-        """SP-05. Who is in the ISR has all that was acked, save what an election has given up as unclean."""
+        """SP-05. Each replica in the ISR has all acked records, except those that an unclean election gave up."""
         return all(self.complete[n] for n in Broker if self.isr[n])
 
     @step
