@@ -83,7 +83,7 @@ class LivenessCost:
 
     @property
     def times(self) -> float:
-        """The ratio of liveness to search."""
+        """The seconds of the liveness check, divided by those of the search."""
         return self.live / self.search
 
 

@@ -206,7 +206,7 @@ class Origin:
     def step(
         self, action: str, args: Sequence[int], state: bytes, *, repeat: bool = False, refused: str | None = None
     ) -> Step:
-        """A later entry: ``args`` and ``state`` (the state after the step) are in the engines' encoding."""
+        """The entry of a step. ``args`` and ``state``, the state after the step, are in the encoding of the engines."""
         named = self.layout.decode_args(self.system.action(action), tuple(args))
         return Step(action, tuple(named.items()), state, self._values(state), repeat, refused)
 

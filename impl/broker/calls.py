@@ -49,7 +49,7 @@ def _always() -> bool:
 
 
 class Calls:
-    """The calls of one process."""
+    """The requests of one process to the controller: each is repeated until its answer has no error."""
 
     def __init__(self, tasks: Tasks) -> None:
         self._tasks = tasks

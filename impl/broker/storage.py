@@ -23,7 +23,10 @@ class ShutdownError(FailedError):
 
 
 class Storage:
-    """``failed``: called when the WAL has failed. It closes all handles, and halts the process (PL-04)."""
+    """The appends of one process. They go to the WAL and to the cache, and the uploader empties the cache.
+
+    ``failed`` is called when the WAL has failed. It closes all handles, and halts the process (PL-04).
+    """
 
     def __init__(
         self,

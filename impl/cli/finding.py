@@ -128,7 +128,7 @@ def told(finding: SimulationFinding) -> list[str]:
 
 
 def commands(case: SimulationCase, file: str) -> list[str]:
-    """The commands that judge a run with streams by a model, and store the trace of the model for other commands."""
+    """The commands that judge the run by a model, and write the model's run for other commands; none for partitions."""
     if case.partitions:
         return []
     model = "fast_close" if case.cluster == "V6" else "stream_log"

@@ -99,7 +99,7 @@ class Image:
         del self._journal[:mark]
 
     def changes(self, mark: int) -> Iterator[tuple[Table, Any, Any]]:
-        """The changes since the mark, oldest first: the table, the key, and the row before, None if there was none."""
+        """The changes since the mark, oldest first: the table, the key, and the row before (None if there was none)."""
         for table, key, before in self._journal[mark:]:
             yield table, key, None if before is _ABSENT else before
 

@@ -41,8 +41,10 @@ def without_ranges(batch: MetadataBatch) -> MetadataBatch:
 
 
 class Fleet:
-    """``current``: the newest process of each node. ``steps``: the inputs of all brokers. ``crashed``: how often a task
-    waited at an await when its process crashed.
+    """The processes of a run. A fleet starts them, hands them their inputs, and takes their outputs.
+
+    ``current``: the newest process of each node. ``steps``: the number of inputs that brokers were given. ``crashed``:
+    for each await, how many tasks waited there when their process crashed.
 
     ``done`` is called with each answer to a command, when it is back; ``started`` and ``ended`` with processes. The
     third argument of ``ended`` says whether the clients of the process notice the end at once.
@@ -192,7 +194,7 @@ class Fleet:
         self._network.send(self._network.link(process.node, "<client"), self._command, process, command, refused)
 
     def tell(self, process: Process, command: Command) -> None:
-        """Send a command that follows from the metadata. As with these, none is lost, and they arrive in order."""
+        """Send a command that follows from the metadata. Like the metadata, all commands arrive, in order."""
         link = self._network.link(process.node, "<controller")
         process.told = max(process.told, link.cut, self._queue.now + 1 + int(self._weather() * IMAGE_MS))
         self._queue.at(process.told, self.deliver, process, command)

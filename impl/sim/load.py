@@ -39,7 +39,7 @@ class Parts(msgspec.Struct, frozen=True):
     advance: Callable[[int], None]
 
     def wait(self, holds: Callable[[], bool]) -> None:
-        """Run events until a condition of the set-up holds. Raises RuntimeError if it does not in time."""
+        """Run events until ``holds`` is true. Raises RuntimeError if the set-up takes more than SETUP_MS."""
         bound = self.queue.now + SETUP_MS
         while not holds():
             if self.queue.now >= bound:

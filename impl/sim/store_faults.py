@@ -26,7 +26,7 @@ the longest time from the sender's timeout to a late effect; the longest stall.
 
 
 def _nobody(_: Answer) -> None:
-    """Takes the answer to an operation whose sender has given up."""
+    """Drop the answer to an operation whose sender has given up."""
 
 
 class FaultyStore:

@@ -72,7 +72,7 @@ class StreamLoad:
         ).run()
 
     def counts(self) -> dict[str, int]:
-        """Acknowledged appends, and hand-overs."""
+        """The numbers of acknowledged appends and of hand-overs, by name."""
         return {
             "acks": sum(entry.acks for _, entry in sorted(self.catalog.entries.items())),
             "handovers": self.director.handovers,
@@ -98,7 +98,7 @@ class StreamLoad:
             self.director.answered(process, done)
 
     def reply(self, sender: Any, reply: Reply) -> None:
-        """Only brokers ask controllers."""
+        """Hand the answer of a controller to the broker that has asked; clients of streams ask no controller."""
         self._parts.fleet.reply(sender, reply)
 
     def started(self, process: Process) -> None:

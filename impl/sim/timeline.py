@@ -260,7 +260,7 @@ class _View:
 
 
 def _short(key: str) -> str:
-    """A key without the zeros that its numbers begin with."""
+    """The key of an object without the leading zeros of its numbers."""
     return _ZEROS.sub("", key)
 
 

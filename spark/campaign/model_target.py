@@ -198,7 +198,7 @@ class ReadyModel:
 
 
 def _predicates(spoke: str | None, witnesses: Sequence[str]) -> tuple[str, ...]:
-    """The names of the predicates of a state. ``spoke``: the property whose premise holds there, or None."""
+    """The names of the predicates of a state. ``spoke``: the property whose premise is true there, or None."""
     return (*([] if spoke is None else [f"premise {spoke}"]), *(f"witness {name}" for name in witnesses))
 
 

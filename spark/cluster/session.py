@@ -64,7 +64,7 @@ _T = TypeVar("_T")
 
 
 class SparkJob:
-    """A job that runs in the background."""
+    """A job that Spark runs in the background."""
 
     def __init__(self, future: Future[pa.Table], end: Callable[[], None]) -> None:
         self._future = future

@@ -47,7 +47,7 @@ class StepAnswer:
 
     @classmethod
     def denied(cls, outcome: Refused | Cut) -> StepAnswer:
-        """The answer to a denied request."""
+        """The answer for a step that a rule refuses or a bound cuts."""
         if isinstance(outcome, Cut):
             return cls("cut", outcome.bound)
         return cls("refused", outcome.label, outcome.error)

@@ -128,7 +128,7 @@ class _Liveness:
     # The graph --------------------------------------------------------------------------------------------------
 
     def draw(self) -> StateGraph | None:
-        """Draw the graph. Returns None if a limit was exceeded before the graph was complete."""
+        """Build the state graph. Returns None if a limit was exceeded before the graph was complete."""
         starts = initial_states(self.machine, self.selection)
         self.machine.statistics.reset()
         self.starts = len(starts)
@@ -193,7 +193,7 @@ class _Liveness:
     # Answering --------------------------------------------------------------------------------------------------
 
     def answer(self) -> LiveResult:
-        """Draw the graph, decide all properties, and put the result together."""
+        """Build the state graph, decide all properties, and return the result."""
         graph = self.draw()
         drawing = self.meter.seconds
         answers: list[_Answer] = []

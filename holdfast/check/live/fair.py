@@ -42,7 +42,7 @@ class FairComponents:
         self.weak, self.strong = (self._flags(demands, strength) for strength in ("weak", "strong"))
 
     def _flags(self, demands: Demands, strength: str) -> Numbers:
-        """A row of flags (``FLAGS`` bits in a word) in which the demands of one strength are set."""
+        """The demands of one strength as a row of words: each demand has a bit, and a word has ``FLAGS`` of them."""
         row = [0] * self.words
         for number, demand in enumerate(demands.each):
             if demand.strength == strength:

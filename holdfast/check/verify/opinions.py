@@ -135,7 +135,9 @@ def unrolled(system: System, scope: Scope, steps: int, cores: int) -> Opinion:
 
 
 def second_opinion(system: System, scope: Scope, target: str, seconds: float, *, owed: bool) -> Opinion:
-    """Compare TLC on the generated module: safety and, if ``owed``, leads-to properties, which take longer."""
+    """Compare TLC's answer on the generated module: for safety, and if ``owed`` for leads-to properties, which take
+    longer.
+    """
     opinion = SecondOpinion(system, scope, find_tools(), target=target, seconds=seconds)
     safety, progress = opinion.compared(), compare_liveness(opinion) if owed else None
     what = _named(system, scope)

@@ -139,9 +139,9 @@ class _Walk:
     def follow(self) -> RandomRun:
         """Take all steps of the run.
 
-        ``stayed`` tells whether the last step changed nothing. Such an action is not drawn again before the state
-        changes. So if no step is left after one, the state either has a step that leads elsewhere, and then all actions
-        may be drawn again, or the run ends (STILL).
+        An action whose step changed nothing is not drawn again before the state changes. When no other action has a
+        step, one of two things is true: some step leads to another state, and then all actions may be drawn again; or
+        the run ends (STILL). ``stayed`` tells whether the last step changed nothing.
         """
         self._look()
         violation = self.walker.judge.state(self.state)

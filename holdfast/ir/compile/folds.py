@@ -37,7 +37,7 @@ def _number(compiler: Compiler, node: ast.expr, env: Env) -> Expr:
 
 
 def arithmetic(compiler: Compiler, node: ast.BinOp, env: Env) -> Expr:
-    """``+``, ``-``, or ``*`` by a constant."""
+    """A sum, a difference, or a product with a constant. Raises ModelError for any other operator."""
     match node.op:
         case ast.Add():
             return _combine(compiler, "+", [node.left, node.right], node, env)

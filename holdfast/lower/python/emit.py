@@ -190,7 +190,7 @@ class Emitter(PythonExpressions):
             self.line(text)
 
     def let(self, stmt: Let) -> bool:
-        """Give a value a name. Each turn of a loop that is written out has a name of its own."""
+        """Assign a value to a local. Each turn of a loop that is written out assigns to a variable of its own."""
         value = self.expr(stmt.value)
         self.names[stmt.name] = value if value.constant else self.kept(local_name(stmt.name, self.fresh()), value)
         return True

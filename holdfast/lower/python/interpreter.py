@@ -151,7 +151,9 @@ class Interpreter:
     # Properties -----------------------------------------------------------------------------------------------
 
     def holds(self, prop: Property, state: bytes, args: Args = ()) -> bool:
-        """Whether a property of states holds; for a leads_to, whether its premise is true. ``args`` are its own."""
+        """Whether a property of states holds, or the premise of a leads_to is true. ``args``: the arguments of a
+        leads_to.
+        """
         return self._property(prop, "body")(state, state, args)
 
     def goal(self, prop: Property, state: bytes, args: Args = ()) -> bool:

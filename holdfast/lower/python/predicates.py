@@ -30,7 +30,9 @@ def predicate(writer: PythonExpressions, name: str, body: Expr, params: Sequence
 
 
 def first_failing(name: str, conditions: Sequence[Term | None]) -> str:
-    """The text of a function that returns the index of the first condition that fails, or -1. None always holds."""
+    """The text of a function that returns the index of the first condition that fails, or -1. A condition of None
+    holds.
+    """
     lines = [f"def {name}(s, o=None, args=()):"]
     for index, cond in enumerate(conditions):
         if cond is not None and not (cond.constant and cond.lo):

@@ -309,7 +309,9 @@ class FormulaWriter:
         return best
 
     def _chosen(self, test: z3.BoolRef, then: Plain, orelse: Plain, kind: NatType | IntType | NumberType) -> Plain:
-        """One of two values. If both are Python integers, ``kind`` decides the sort of the term."""
+        """The value ``then`` if the test holds, else ``orelse``. For two Python integers ``kind`` gives the sort of the
+        term.
+        """
         if isinstance(then, int) and isinstance(orelse, int) and then != orelse and not is_true(test):
             then = self.universe.settled(then, kind) if not is_false(test) else then
         chosen = self.universe.chosen(test, then, orelse)

@@ -50,7 +50,7 @@ class Fragment:
 
 
 def fragment(logic: Logic) -> Fragment:
-    """The graph of sorts of a system's formulas, and whatever lies outside the decidable fragment."""
+    """The dependencies between the sorts of a system's formulas, and the parts outside the decidable fragment."""
     outside: dict[str, None] = {}
     edges = sorted(set(_edges(logic, outside)))
     reach = _reach(edges)

@@ -124,7 +124,9 @@ class Smallest:
     def _reduced_in(
         self, ask: Ask, found: Solution, name: str, least: int, tried: set[tuple[tuple[str, int], ...]]
     ) -> Solution:
-        """A solution with the size of ``name`` reduced as far as possible; ``tried`` has sizes without an instance."""
+        """A solution with the size of ``name`` reduced as far as possible. ``tried``: sizes without a solution; more
+        are added.
+        """
         while found.universe.sizes[name] > least:
             fewer = {**found.universe.sizes, name: found.universe.sizes[name] - 1}
             label = _label(fewer)

@@ -110,5 +110,5 @@ class Symbols:
 
 
 def label(name: str) -> Symbol:
-    """The symbol of the switch that turns the assumption of that name on."""
+    """The symbol of a Boolean: if it is true, the assumption of that name holds."""
     return Symbol("assume", (name,))

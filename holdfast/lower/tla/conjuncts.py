@@ -145,7 +145,7 @@ class Conjuncts:
                 return self.writer.expr(value)
 
     def updated(self, name: str, changes: Sequence[tuple[Sequence[Expr], Expr]]) -> Text:
-        """A function with other values at some keys."""
+        """The expression of a function that has new values at some keys."""
         # Each change is laid out alone. All of them go on one line if they fit, and else one below the other.
         parts = []
         for keys, value in changes:

@@ -340,7 +340,7 @@ class _Module:
         return bulleted("/\\", texts) if len(texts) > 1 else texts[0]
 
     def call(self, name: str, params: Sequence[Param], writer: TlaExpressions) -> str:
-        """An operator with its parameters."""
+        """The name of an operator, with its parameters in parentheses."""
         return f"{name}({', '.join(writer.local(param.name) for param in params)})" if params else name
 
     def ranges(self, params: Sequence[Param], writer: TlaExpressions) -> str:

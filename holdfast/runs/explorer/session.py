@@ -232,7 +232,7 @@ class Session:
         return expression.value(step.values if self.replayer is None else step.code)
 
     def watch(self, text: str) -> None:
-        """Show the value of an expression from now on; raises UsageError."""
+        """Show the value of an expression from now on. Raises UsageError for a text that is no expression."""
         found = self.expression(text)
         if all(found.text != known.text for known in self.watches):
             self.watches = (*self.watches, found)

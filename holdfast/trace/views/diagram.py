@@ -66,7 +66,7 @@ class _Drawing:
         return f"{'':{MARGIN}}{''.join(self.row())}"
 
     def row(self) -> list[str]:
-        """The characters of the lines, without marks."""
+        """The characters of one row: a character for each lifeline, without marks."""
         cells = [" "] * (self.pitch * len(self.drawn.lanes))
         for index, lane in enumerate(self.drawn.lanes):
             cells[self.column(index)] = "│" if lane.acts else "┆"

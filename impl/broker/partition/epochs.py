@@ -19,7 +19,10 @@ class OldEpochError(FailedError):
 
 
 class Epochs:
-    """``entries``: sorted. Both the epochs and the start offsets strictly ascend."""
+    """The leader epochs of a log, each with its first offset.
+
+    ``entries``: sorted. Both the epochs and the offsets strictly ascend.
+    """
 
     def __init__(self) -> None:
         self.entries: list[EpochEntry] = []

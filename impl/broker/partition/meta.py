@@ -11,7 +11,7 @@ from impl.tasks import FailedError, Gate
 
 
 class StreamClosedError(FailedError):
-    """A stream of the partition is closed, or was fenced: another broker is to lead, or the storage has failed."""
+    """A stream of the partition is closed or fenced: another broker will lead, or the storage has failed."""
 
 
 class Value(Protocol):

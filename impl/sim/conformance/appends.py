@@ -72,7 +72,7 @@ class Appends:
         self._writers: dict[str, Writer] = defaultdict(Writer)
 
     def see(self, index: int, event: Event) -> None:
-        """Take in an event of a broker."""
+        """Note the puts and acks of one event of a broker. Only a failure of the WAL gives a line at once."""
         now, name, _, subject = event
         match subject:
             case StoreRequest(_, Put(key, data)) if key.startswith(self._folder(name)):

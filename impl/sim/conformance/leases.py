@@ -32,7 +32,10 @@ Opened = tuple[str, int, int]
 
 
 class Leases:
-    """``heard``: the events at which processes heard that their opens were taken."""
+    """Writes the lines about opens, closes and failovers.
+
+    ``heard``: for each open that was taken, the event at which its process heard the answer.
+    """
 
     def __init__(self, lines: LineCollector, streams: StreamSet, hosts: Hosts, heard: Mapping[Opened, int]) -> None:
         self._heard = heard

@@ -106,7 +106,7 @@ def expected(conditions: Conditions, tail: int, log_bytes: int, variant: MoveVar
 
 
 def list_term(conditions: Conditions, tail: int, log_bytes: int, variant: MoveVariant) -> dict[str, int]:
-    """By step: the milliseconds that the list of segments in LOG adds to it, by the formula."""
+    """For each step of a move, the milliseconds that the list of segments in LOG adds to it, by the formula."""
     with_list = expected(conditions, tail, log_bytes, variant).durations()
     without = expected(conditions, tail, 0, variant).durations()
     return {name: with_list[name] - without[name] for name in with_list}

@@ -9,7 +9,7 @@ from impl.sim.tape import Tape
 
 
 class SteadyNetwork(Network):
-    """Messages, and the metadata that brokers learn, take the times of the conditions."""
+    """A network in which messages and metadata take the times that the conditions give."""
 
     def __init__(self, queue: Queue, tape: Tape, conditions: Conditions) -> None:
         super().__init__(queue, tape, 0)

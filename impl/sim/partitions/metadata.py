@@ -13,7 +13,10 @@ TOPIC = "t"
 
 
 class Metadata:
-    """``image``: the newest one. ``handovers``: how often a partition got another leader than the last time."""
+    """The metadata of the partitions of a run. ``image``: the newest one.
+
+    ``handovers``: how often a partition got another leader than it had before.
+    """
 
     def __init__(self) -> None:
         self.image = Image()
@@ -22,7 +25,7 @@ class Metadata:
         """By partition: the broker that led it last."""
 
     def learn(self, batches: tuple[MetadataBatch, ...]) -> None:
-        """Apply committed batches."""
+        """Apply committed batches to the image, and count the handovers in them."""
         for batch in batches:
             replay((batch,), self.image)
             for record in batch.records:

@@ -30,7 +30,7 @@ class Operators:
         self._numbers = 0
 
     def begin(self, operation: ScriptOperation) -> None:
-        """Begin with an operation; the node does it with its next input."""
+        """Start an operation. The node carries it out when it gets its next input."""
         self._numbers += 1
         self.busy += 1
         self._node.start(self._do(operation, f"operator.{self._numbers}"))
@@ -56,7 +56,7 @@ class Operators:
         self.accepted[what] += sum(ending == "ok" for ending in endings.values())
 
     def _moves(self, operation: ScriptOperation) -> dict[Key, int]:
-        """The partition goes to the active broker ``hop`` places behind its own."""
+        """The move of the partition to the active broker ``hop`` places behind its own, in the cyclic order of ids."""
         home = self._metadata.home(operation.key)
         others = [node for node in self._metadata.active() if node != home]
         behind = [node for node in others if node > home] + [node for node in others if node < home]

@@ -146,7 +146,9 @@ class NotedOrders(Orders):
         return found[::-1]
 
     def refer(self, trials: Sequence[EventTrial], nodes: dict[Positions, set[bytes]]) -> None:
-        """As in ``Orders``; the links move with the states to their new codes."""
+        """Add the numbers of events to the windows, as in ``Orders``. The links move with the states to their new
+        codes.
+        """
         self._unsettled = {}
         keys = sorted((positions, state) for positions, states in nodes.items() for state in states)
         # A group of its own for each state, to see which new state belongs to which old one.

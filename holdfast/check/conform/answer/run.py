@@ -135,7 +135,7 @@ def _script(system: System, run: Retrace, numbers: Numbers) -> Script:
 
 
 def _has_arrived(step: StatePath, state: bytes, layout: Layout, numbers: Numbers) -> bool:
-    """Whether the counted cells of the step have reached their new numbers; False if the step has to be taken again.
+    """Whether each cell that the step counts has its number in the log. If not, the step has to be taken again.
 
     Raises NoRunError if a cell is already above its number.
     """

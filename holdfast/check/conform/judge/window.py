@@ -149,8 +149,10 @@ class Windows:
         return [*moves, cells.inserted(place)]
 
     def _forget(self, nat: str, states: set[bytes], kept: set[int]) -> _Move:
-        """Remove the least value that may leave: no state holds it, it is neither pinned nor kept, and its keyed cells
-        equal those of the value below. Raises FullError if there is none.
+        """Remove the least value that the window can do without. Raises FullError if there is none.
+
+        The window can do without a value if no state holds it, it is neither pinned nor in ``kept``, and the cells with
+        this value as a key equal the cells with the value below.
         """
         values, cells = self.values[nat], self._cells[nat]
         held = {code for state in states for code in cells.codes(state)}

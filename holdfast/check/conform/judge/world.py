@@ -78,7 +78,7 @@ class World(Frontier):
         return EventTrial(facts, action, own, pre, post, span, wanted, self._counted(facts, post) if own else [])
 
     def _counted(self, facts: Facts, post: Sequence[ToldCell]) -> list[Number]:
-        """The numbers that an event tells for the fields that its action counts on."""
+        """The numbers after the event, if it tells them, of the fields that its action increments."""
         fields = self.ground.frame.uses.counted.get(facts.action.name)
         if not fields:
             return []

@@ -84,9 +84,8 @@ class Log:
         """Read the whole log and call ``visit`` for each event, in the order of the files.
 
         Raises UsageError if the log is damaged; ``visit`` has seen the events before the damage. If a mapping ignores
-        lines, causes count differently here than in ``events_of``. Here the number of a cause counts the ignored lines
-        of its source, too; ``events_of`` counts only events. The reason: a cause may stand later in the log, so its
-        number among the events is known only at the end.
+        lines, the number in a cause counts them here too, whereas ``events_of`` counts only events. The cause may stand
+        later in the log, so its number among the events is known only at the end.
         """
         self._sources, self._bases, causes, base = {}, [], Causes(), 0
         for file in self._files:

@@ -84,7 +84,7 @@ class _Checker:
             self.cells(var, depth + 1, each, at)
 
     def constant(self, kind: Type, expression: MappingExpression, what: str) -> None:
-        """Check that a constant expression is a value of a type. Elements and numbers of any kind fit."""
+        """Check that an expression without fields is a value of a type. Any element and any number is accepted."""
         if expression.roots or isinstance(kind, SortType | NumberType | NoneType):
             return
         value: Json = expression.of({}, expression.at)

@@ -64,7 +64,7 @@ class LogLines:
         return step.error is None and step.action.name in self.by_spans
 
     def _by_spans(self) -> Iterator[str]:
-        """The actions that count an offset on and that a span may stand for."""
+        """The actions that increment an offset, so that one line with a span may stand for several of their steps."""
         system, uses = self.steps.sizes.system, self.steps.uses
         dropped = frozenset(var.name for var in system.variables if var.ghost)
         for action in system.actions if self.gaps.spans else ():

@@ -1,7 +1,7 @@
 """The steps of a walk that writes a log: random requests, and the model's outcomes.
 
-The numbers of the model have no end here. A walk keeps the numbers 0, 1, 2, … of the model in windows, and counts on by
-one.
+No bound ends the numbers of such a walk. Windows hold the numbers in use, as those of a judge do, and a walk that needs
+a larger number counts on by one.
 """
 
 from __future__ import annotations
