@@ -18,13 +18,13 @@ from holdfast.check.budget import INTERRUPTED, Budget, Meter, interruptible
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import System
 from holdfast.runs.selection import DEADLOCK
-from spark.campaign.cases import Target
 from spark.campaign.config import WAVE, Config
 from spark.campaign.findings import Finding, rank
 from spark.campaign.places import CAMPAIGN, FINDINGS, unit_path
 from spark.campaign.reading import CampaignHeader, Row, rows_of
 from spark.campaign.sightings import Sightings
 from spark.campaign.tables import VERSION, to_parquet
+from spark.campaign.units import Target
 from spark.campaign.work import SHOWN, UNITS, WANTED, Assignment, run_units, show_findings
 from spark.cluster.storage import FileStorage, StorageError
 from spark.cluster.workers import Job, Workers

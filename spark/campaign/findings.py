@@ -1,6 +1,6 @@
 """A finding of a campaign: the runs that violate one property alike, and the shrunk run that shows it.
 
-Executors make a ``Sighting`` for each unit (``cases.py``). Equal sightings of all units add up to one ``Finding``. Once
+Executors make a ``Sighting`` for each unit (``units.py``). Equal sightings of all units add up to one ``Finding``. Once
 the campaign ends or pauses, executors shrink its best run to a ``ShrunkRun``.
 """
 

@@ -21,9 +21,9 @@ from holdfast.trace.itf import itf_text
 from holdfast.trace.line import replay_command, to_line
 from holdfast.trace.text import render
 from holdfast.trace.trace import Trace
-from spark.campaign.cases import CaseResult, Sighting
 from spark.campaign.config import Config
 from spark.campaign.findings import ShrunkRun, signature
+from spark.campaign.units import Sighting, UnitResult
 
 Row = tuple[int, ...]
 
@@ -68,12 +68,12 @@ class ReadyModel:
             sampled=True,
         )
 
-    def run(self, seed: int, traces: int) -> CaseResult:
+    def run(self, seed: int, traces: int) -> UnitResult:
         """Make the runs 0 to ``traces`` - 1 of a seed with the kernel, and count."""
         sample = self.walks.sample(0, traces, seed)
         tally, names = sample.tally, [action.name for action in self.system.actions]
         refused = self._refused(sample)
-        return CaseResult(
+        return UnitResult(
             runs=tally.runs,
             steps=tally.steps,
             stops=tuple(

@@ -11,11 +11,11 @@ import attrs
 import pyarrow as pa
 
 from holdfast.check.budget import Budget, Meter
-from spark.campaign.cases import CaseConfig, CaseResult, ready, run_case
 from spark.campaign.config import Config
 from spark.campaign.findings import ShrunkRun, signature
 from spark.campaign.places import unit_path
 from spark.campaign.tables import FINDINGS, to_parquet
+from spark.campaign.units import UnitConfig, UnitResult, ready, run_unit
 from spark.cluster.storage import FileStorage
 
 UNITS = pa.schema([pa.field("unit", pa.int64(), nullable=False)])
@@ -61,9 +61,9 @@ def _run_unit(assignment: Assignment, unit: int) -> None:
     config, storage = assignment.config, assignment.storage
     prepared = ready(assignment.target)
     meter, cpu = Meter(Budget()), _cpu_seconds()
-    case = run_case(config.seed_of(unit), CaseConfig(assignment.target, config.traces_of(unit)))
-    coverage = to_parquet("coverage", [coverage_row(unit, case)])
-    runs = to_parquet("runs", [runs_row(unit, config.seed_of(unit), case)])
+    result = run_unit(config.seed_of(unit), UnitConfig(assignment.target, config.traces_of(unit)))
+    coverage = to_parquet("coverage", [coverage_row(unit, result)])
+    runs = to_parquet("runs", [runs_row(unit, config.seed_of(unit), result)])
     timing = {
         "unit": unit,
         "seconds": meter.seconds,
@@ -80,33 +80,33 @@ def _cpu_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def runs_row(unit: int, seed: int, case: CaseResult) -> dict[str, Any]:
+def runs_row(unit: int, seed: int, result: UnitResult) -> dict[str, Any]:
     """The row of a unit in ``runs``."""
     return {
         "unit": unit,
         "seed": seed,
-        "verdict": "violated" if case.sightings else "not_found",
-        "runs": case.runs,
-        "steps": case.steps,
-        "violations": sum(sighting.times for sighting in case.sightings),
-        "stops": [attrs.asdict(stop) for stop in case.stops],
+        "verdict": "violated" if result.sightings else "not_found",
+        "runs": result.runs,
+        "steps": result.steps,
+        "violations": sum(sighting.times for sighting in result.sightings),
+        "stops": [attrs.asdict(stop) for stop in result.stops],
         "sightings": [
             {"signature": signature(each.property, each.action, each.state), **attrs.asdict(each)}
-            for each in case.sightings
+            for each in result.sightings
         ],
     }
 
 
-def coverage_row(unit: int, case: CaseResult) -> dict[str, Any]:
+def coverage_row(unit: int, result: UnitResult) -> dict[str, Any]:
     """The row of a unit in ``coverage``."""
     return {
         "unit": unit,
-        "actions": _named(case.actions, "action", "taken", "refused"),
-        "rules": _named(case.rules, "action", "rule", "refused", "decisive"),
-        "cuts": _named(case.cuts, "action", "bound", "times"),
-        "pairs": _named(case.pairs, "first", "second", "times"),
-        "witnesses": _named(case.witnesses, "witness", "run", "steps"),
-        "states": case.states,
+        "actions": _named(result.actions, "action", "taken", "refused"),
+        "rules": _named(result.rules, "action", "rule", "refused", "decisive"),
+        "cuts": _named(result.cuts, "action", "bound", "times"),
+        "pairs": _named(result.pairs, "first", "second", "times"),
+        "witnesses": _named(result.witnesses, "witness", "run", "steps"),
+        "states": result.states,
     }
 
 

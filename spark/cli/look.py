@@ -180,12 +180,12 @@ def _measure(name: str, scope: str | None, depth: int, traces: int) -> MeasuredC
     ready = ModelTarget(system, config).ready()
     setup, runs, units, octets = meter.seconds, 0, 0, 0
     while meter.seconds - setup < SAMPLE:
-        case = ready.run(config.seed_of(units), SAMPLED)
+        result = ready.run(config.seed_of(units), SAMPLED)
         # The size of a unit's files is estimated from units of SAMPLED runs.
-        octets += len(to_parquet("coverage", [coverage_row(units, case)]))
-        octets += len(to_parquet("runs", [runs_row(units, 0, case)]))
+        octets += len(to_parquet("coverage", [coverage_row(units, result)]))
+        octets += len(to_parquet("runs", [runs_row(units, 0, result)]))
         octets += len(to_parquet("timing", [dict.fromkeys(TIMING.names, units)]))
-        runs, units = runs + case.runs, units + 1
+        runs, units = runs + result.runs, units + 1
     return MeasuredCosts(
         source=f"{name}, one core of this machine",
         runs_per_second=runs / (meter.seconds - setup),

@@ -1,9 +1,9 @@
-"""The interface between a campaign and the runs that it makes. ``run_case(seed, config)`` is a pure function; all other
+"""The interface between a campaign and the runs that it makes. ``run_unit(seed, config)`` is a pure function; all other
 code of a campaign only distributes its calls.
 
 A *target* makes the runs: a small value that executors get as bytes. Each process makes it *ready* once, which may take
-long (imports, compiling). A ready target runs cases and shows single runs. The only kind of target is a model
-(``model_target.py``).
+long (imports, compiling). A ready target makes the runs of a unit, or shows a single run. The only kind of target is a
+model (``model_target.py``).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from spark.campaign.findings import ShrunkRun
 
 @attrs.frozen(kw_only=True)
 class Sighting:
-    """Alike violations in the runs of a case: ``times`` runs violate ``property``; the shortest has number ``run``.
+    """Alike violations in the runs of a unit: ``times`` runs violate ``property``; the shortest has number ``run``.
 
     ``action``: the last action, or empty if an initial state violates the property. ``state``: the predicates of the
     model that hold before that action. Two violating runs are alike if property, action and state are equal.
@@ -36,8 +36,8 @@ class Sighting:
 
 
 @attrs.frozen(kw_only=True)
-class CaseResult:
-    """The counts over the runs of one seed; see ``tables.py`` for the meaning of each field."""
+class UnitResult:
+    """The counts over the runs of one unit; see ``tables.py`` for the meaning of each field."""
 
     runs: int
     steps: int
@@ -60,7 +60,7 @@ class CaseResult:
 class RunnableTarget(Protocol):
     """A target that is ready to make runs."""
 
-    def run(self, seed: int, traces: int) -> CaseResult:
+    def run(self, seed: int, traces: int) -> UnitResult:
         """Make the runs 0 to ``traces`` - 1 of a seed, and count."""
 
     def show(self, seed: int, run: int) -> ShrunkRun:
@@ -75,15 +75,15 @@ class Target(Protocol):
 
 
 @attrs.frozen
-class CaseConfig:
-    """The input of a case besides its seed: the target as bytes, and the number of runs."""
+class UnitConfig:
+    """The input of a unit besides its seed: the target as bytes, and the number of runs."""
 
     target: bytes
     traces: int
 
 
-def run_case(seed: int, config: CaseConfig) -> CaseResult:
-    """The case of a seed. It depends only on the arguments: not on the machine, nor on earlier cases."""
+def run_unit(seed: int, config: UnitConfig) -> UnitResult:
+    """Make the runs of one unit. The result depends on the arguments alone, not on the machine or on earlier units."""
     return ready(config.target).target.run(seed, config.traces)
 
 
