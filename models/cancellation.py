@@ -240,7 +240,7 @@ class Cancellation(Reassignment):
 
     @step(of="cancel")
     def cancelled_in_time(self, old: Self) -> bool:
-        """SP-13, CA-42. What was elected is not taken back."""
+        """SP-13, CA-42. An election is not taken back."""
         return old.leader is None
 
     @step(of="cancel")
@@ -280,7 +280,7 @@ class Cancellation(Reassignment):
 
     @leads_to
     def storms_end(self) -> tuple[bool, bool]:
-        """LP-07. When nobody asks for moves and cancels any more, the replica leads and serves, and no other acts."""
+        """LP-07. After the last move or cancel, the replica comes to lead and serve, and no other broker acts."""
         return not self.is_settled(), self.is_settled()
 
     # Witnesses ------------------------------------------------------------------------------------------------

@@ -85,7 +85,7 @@ class OwnershipProof(StreamTableProof, Ownership):
 
     @lemma
     def live_handle_is_newest(self) -> bool:
-        """Who can ack has a handle of the newest epoch, and the stream is OPENED."""
+        """A process that can ack has a handle of the newest epoch, and the stream is OPENED."""
         return all(
             all(self.current(p, s) and self.opened[s] for p in Proc if self.can_ack(p, s))
             and (not self.late_answers or self.live_answer_is_newest(s))
@@ -185,7 +185,7 @@ class OwnershipProof(StreamTableProof, Ownership):
 
     @lemma
     def live_handle_is_above_acked(self) -> bool:
-        """Who can ack appends above all that was acked."""
+        """A process that can ack appends above all acked offsets."""
         return all(
             all(self.all_acked_below(s, self.next_offset[p, s]) for p in Proc if self.can_ack(p, s))
             and (not self.late_answers or self.live_answer_is_above_acked(s))
@@ -198,7 +198,7 @@ class OwnershipProof(StreamTableProof, Ownership):
 
     @lemma
     def live_handle_is_in_range(self) -> bool:
-        """Who can ack appends into the current range, unless trim has moved that up to the start."""
+        """A process that can ack appends into the current range, unless trim has moved that up to the start."""
         return all(
             all(
                 self.next_offset[p, s] >= self.range_start[s] or self.range_start[s] <= self.start_offset[s]

@@ -46,7 +46,7 @@ class ReassignmentProof(Reassignment, StreamTableProof):
 
     @lemma
     def present_epoch_is_the_replicas(self) -> bool:
-        """Who knows the present leader epoch is the replica."""
+        """A broker that knows the present leader epoch is the replica."""
         return self.leader_epoch > Epoch(0) and all(
             self.tried[n] < self.leader_epoch and self.queued_open[n] < self.leader_epoch
             for n in Node
@@ -74,7 +74,7 @@ class ReassignmentProof(Reassignment, StreamTableProof):
 
     @lemma
     def epoch_is_the_owners(self) -> bool:
-        """Who knows the epoch of a stream is its owner."""
+        """A broker that knows the epoch of a stream is its owner."""
         return all(
             all(
                 self.owned_by(s, n)
@@ -182,7 +182,7 @@ class ReassignmentProof(Reassignment, StreamTableProof):
 
     @lemma
     def log_is_whole_until_clean(self) -> bool:
-        """Who may ack has the whole log, until its flag says clean."""
+        """A broker that may ack has the whole log, until its flag says clean."""
         return all(
             all(self.handle[n, s] for s in Stream)
             for n in Node

@@ -327,7 +327,7 @@ class RouteEpoch(Channels):
 
     @step(of="commit")
     def commits_what_all_report(self, old: Self, c: Epoch) -> bool:
-        """I-6. What becomes committed was reported by every main that runs or has opening streams."""
+        """I-6. Every main that runs or has opening streams has reported an epoch before it becomes committed."""
         return all(old.reports(m, c) for m in Main if old.up[m] or old.serving[m])
 
     @step(of="commit")
@@ -341,7 +341,7 @@ class RouteEpoch(Channels):
 
     @step(of="join")
     def comes_back_recovered(self, old: Self, m: Main) -> bool:
-        """I-12. So has a main that comes back: its WAL was recovered."""
+        """I-12. A main that comes back has no link that is not uploaded: its WAL was recovered."""
         return all(old.phase[r] != Phase.LINKED for r in Request if old.target[r, m])
 
     @step(of="refuse")

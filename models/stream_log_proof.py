@@ -70,7 +70,7 @@ class StreamLogProof(ProcessTableProof, StreamLog):
 
     @lemma
     def closes_when_uploaded(self) -> bool:
-        """Who has sent a close takes no append, and all it had is committed."""
+        """A process that has sent a close takes no append, and all its records are committed."""
         return all(
             self.mode[p, s] != Mode.OPEN and self.committed_to[p, s] == self.confirm_offset[p, s]
             for p in Proc
@@ -109,12 +109,12 @@ class StreamLogProof(ProcessTableProof, StreamLog):
 
     @lemma
     def serving_is_current(self) -> bool:
-        """Who serves has a handle of the newest epoch, and the stream is OPENED."""
+        """A process that serves has a handle of the newest epoch, and the stream is OPENED."""
         return all(self.current(p, s) and self.opened[s] for p in Proc for s in Stream if self.serves(p, s))
 
     @lemma
     def recovery_has_all(self) -> bool:
-        """Who recovers a node recovers each stream that is open on it."""
+        """A process that recovers a node recovers each stream that is open on it."""
         return all(
             self.mode[p, s] == Mode.RECOVERING and self.current(p, s)
             for p in Proc
@@ -126,7 +126,7 @@ class StreamLogProof(ProcessTableProof, StreamLog):
 
     @lemma
     def known_is_committed(self) -> bool:
-        """What a process knows committed is so."""
+        """Each offset that a process knows to be committed is committed."""
         return all(all(self.committed_to[p, s] <= self.end_offset[s] for p in Proc) for s in Stream if self.exists[s])
 
     @lemma
@@ -159,7 +159,7 @@ class StreamLogProof(ProcessTableProof, StreamLog):
 
     @lemma
     def acked_without_gap(self) -> bool:
-        """Who serves has acked all of its range that is not trimmed."""
+        """A process that serves has acked all of its range that is not trimmed."""
         return all(
             self.acked_by[s, o] is not None
             for p in Proc
@@ -178,7 +178,7 @@ class StreamLogProof(ProcessTableProof, StreamLog):
 
     @lemma
     def wal_has_no_gap(self) -> bool:
-        """Nor is there a gap above it."""
+        """Above the end of a stream there is no gap in the WAL of the node that has to commit there."""
         return all(
             all(self.wal[n, s, x] is not None for x in Offset if self.end_offset[s] <= x and x < o)
             for n in Node

@@ -193,7 +193,7 @@ class Wal(WalObjects):
 
     @step(of="delete")
     def deleted_is_trimmed(self, old: Self, q: Incarnation, k: Slot) -> bool:
-        """INV-11. What is deleted has been trimmed or replayed, if it was acked."""
+        """INV-11. An acked object is deleted only after it was trimmed or replayed."""
         return not old.acked[q, k]
 
     @step(of="ack")
@@ -208,7 +208,7 @@ class Wal(WalObjects):
 
     @leads_to
     def appends_end(self, p: Incarnation, k: Slot) -> tuple[bool, bool]:
-        """LV-06. What p sends is acked some time, or another incarnation takes the reservation."""
+        """LV-06. Each object that p sends is acked some time, or another incarnation takes the reservation."""
         return self.trim[p, k] is not None, self.confirmed[p] > k or self.reserved != p
 
     # Witnesses ------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ class WalProof(Wal):
 
     @lemma
     def steps_in_order(self) -> bool:
-        """Who has replayed has listed, and who has listed has asked for the reservation."""
+        """An incarnation that has replayed has listed, and one that has listed has asked for the reservation."""
         return self.asked[self.reserved] and all(
             (self.listed[p] or not self.replayed[p]) and (self.asked[p] or not self.listed[p]) for p in Incarnation
         )
@@ -44,7 +44,7 @@ class WalProof(Wal):
 
     @lemma
     def acker_has_replayed(self) -> bool:
-        """Who acked last has replayed."""
+        """The incarnation that acked last has replayed."""
         return self.replayed[self.last_acker]
 
     # Objects --------------------------------------------------------------------------------------------------

@@ -1046,7 +1046,7 @@ LeaderFoundOwed == leader = Nil
 LeaderFoundMet == leader # Nil
 LeaderFound == LeaderFoundOwed ~> LeaderFoundMet
 
-\* SP-01. Who can ack is the broker by which the stream is OPENED, under its epoch: there is one at most.
+\* SP-01. At most one broker can ack: the one by which the stream is OPENED, under its epoch.
 OneLease ==
     \A n \in Node, s \in Stream :
         handle[n, s] /\ ~taken_over[n] =>
@@ -1255,7 +1255,7 @@ ReturnsToOrigin ==
 AlwaysReturnsToOrigin ==
     [][\A direct \in BOOLEAN : Cancel(direct) => ReturnsToOrigin]_vars
 
-\* SP-13, CA-42. What was elected is not taken back.
+\* SP-13, CA-42. An election is not taken back.
 CancelledInTime == leader = Nil
 AlwaysCancelledInTime ==
     [][\A direct \in BOOLEAN : Cancel(direct) => CancelledInTime]_vars
@@ -1285,7 +1285,7 @@ CancelEndsMet(n) ==
     \/ replica # n
 CancelEnds == \A n \in Node : CancelEndsOwed(n) ~> CancelEndsMet(n)
 
-\* LP-07. When nobody asks for moves and cancels any more, the replica leads and serves, and no other acts.
+\* LP-07. After the last move or cancel, the replica comes to lead and serve, and no other broker acts.
 StormsEndOwed ==
     ~(/\ leader = replica
       /\ ~opening[replica]

@@ -793,7 +793,7 @@ EntryDrains ==
     \A p \in Proc, s \in Stream :
         EntryDrainsOwed(p, s) ~> EntryDrainsMet(p, s)
 
-\* LV-01. Who recovers a stream is done with it, unless another takes over.
+\* LV-01. A process that recovers a stream finishes the recovery, unless another takes over.
 RecoveryEndsOwed(p, s) ==
     /\ reserved[p]
     /\ phase[p] # "OFF"

@@ -807,7 +807,7 @@ IsrIsReplicas == \A n \in Broker : isr[n] => replica[n]
 \* SP-13. There is somebody in the ISR, dead or alive.
 IsrIsNotEmpty == \E n \in Broker : isr[n]
 
-\* SP-10. Who is being added or removed is a replica.
+\* SP-10. Every broker that is being added or removed is a replica.
 MarksAreReplicas ==
     \A n \in Broker : adding[n] \/ removing[n] => replica[n]
 
@@ -835,7 +835,7 @@ LeaderStays ==
             \/ signal /\ ~original[n]
 AlwaysLeaderStays == [][LeaderStays]_vars
 
-\* SP-12. Who becomes leader precedes all others who may be elected as it was.
+\* SP-12. A new leader precedes all other brokers that could have been elected in the same way.
 ElectsInOrder ==
     \A n \in Broker :
         leader' = n /\ ~leader = n =>
@@ -844,7 +844,7 @@ ElectsInOrder ==
                     IF done' = "LED" THEN original_before'[n, m] ELSE before'[n, m]
 AlwaysElectsInOrder == [][ElectsInOrder]_vars
 
-\* RA-47. Who is fenced is in the ISR only if nobody there is active.
+\* RA-47. A fenced broker is in the ISR only if no broker of the ISR is active.
 InSyncIsActive ==
     \A n \in Broker, m \in Broker :
         ~active[n] => ~isr[n] \/ ~(isr[m] /\ active[m])

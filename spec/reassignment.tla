@@ -965,7 +965,7 @@ LeaderFoundOwed == leader = Nil
 LeaderFoundMet == leader # Nil
 LeaderFound == LeaderFoundOwed ~> LeaderFoundMet
 
-\* SP-01. Who can ack is the broker by which the stream is OPENED, under its epoch: there is one at most.
+\* SP-01. At most one broker can ack: the one by which the stream is OPENED, under its epoch.
 OneLease ==
     \A n \in Node, s \in Stream :
         handle[n, s] /\ ~taken_over[n] =>

@@ -558,14 +558,14 @@ CountedUntilAnswered == \A r \in Request : unanswered[r] => counted[r]
 \* I-4. What is committed is fenced, and that is two bumps behind the current epoch; in the design text one.
 EpochsInOrder == committed <= fenced /\ current = fenced + 2
 
-\* I-5. Of what a main has reported nothing is under way, nor will be, and no link is in its WAL.
+\* I-5. No request of a reported epoch is under way, nor will be, and no link of one is in the WAL.
 ReportedIsDone ==
     \A m \in Main, r \in Request :
         target[r, m] /\ report[m] # Nil /\ tag[r] <= report[m] =>
             /\ ~(phase[r] = "ADMITTED" \/ phase[r] = "APPENDING")
             /\ ~(phase[r] = "LINKED" \/ phase[r] = "UPLOADED")
 
-\* I-6. What is committed stays so (the reference rule of ZR-57).
+\* I-6. The committed epoch never decreases (the reference rule of ZR-57).
 CommittedGrows == committed' >= committed
 AlwaysCommittedGrows == [][CommittedGrows]_vars
 
@@ -576,7 +576,7 @@ TrimsWhatIsCommitted == \A p \in Proxy : trimmed_to[p] <= committed
 TrimsItsOwnEpochs ==
     \A r \in Request : phase[r] # "NEW" => goes_with[r] = tag[r]
 
-\* I-8. What was acked is uploaded, or durable, and can be resolved.
+\* I-8. Every acked request is uploaded, or durable, and can be resolved.
 AckedIsRecoverable ==
     \A r \in Request :
         acked[r] =>
@@ -605,7 +605,7 @@ AlwaysReportsWhatIsFenced ==
     [][\A m \in Main, v \in Epoch :
            Publish(m, v) => ReportsWhatIsFenced(m, v)]_vars
 
-\* I-6. What becomes committed was reported by every main that runs or has opening streams.
+\* I-6. Every main that runs or has opening streams has reported an epoch before it becomes committed.
 CommitsWhatAllReport(c) ==
     \A m \in Main :
         up[m] \/ serving[m] => report[m] # Nil /\ c <= report[m]
@@ -620,7 +620,7 @@ SkippedHasNothingLeft(c) ==
 AlwaysSkippedHasNothingLeft ==
     [][\A c \in Epoch : Commit(c) => SkippedHasNothingLeft(c)]_vars
 
-\* I-12. So has a main that comes back: its WAL was recovered.
+\* I-12. A main that comes back has no link that is not uploaded: its WAL was recovered.
 ComesBackRecovered(m) ==
     \A r \in Request : target[r, m] => phase[r] # "LINKED"
 AlwaysComesBackRecovered ==

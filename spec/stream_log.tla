@@ -678,7 +678,7 @@ CrashedStreamsClose ==
     \A p \in Proc, s \in Stream :
         CrashedStreamsCloseOwed(p, s) ~> CrashedStreamsCloseMet(p, s)
 
-\* LV-01. Who recovers a stream uploads what it has replayed, closes the stream, and is done with it.
+\* LV-01. A process that recovers a stream uploads the replayed records, closes it, and is done with it.
 RecoveryEndsOwed(p, s) == reserved[p] /\ mode[p, s] = "RECOVERING"
 RecoveryEndsMet(p, s) == ~(reserved[p] /\ mode[p, s] = "RECOVERING")
 RecoveryEnds ==

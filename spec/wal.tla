@@ -260,7 +260,7 @@ NothingAckedBehind(p) ==
 AlwaysNothingAckedBehind ==
     [][\A p \in Incarnation : Replay(p) => NothingAckedBehind(p)]_vars
 
-\* INV-11. What is deleted has been trimmed or replayed, if it was acked.
+\* INV-11. An acked object is deleted only after it was trimmed or replayed.
 DeletedIsTrimmed(q, k) == ~acked[q, k]
 AlwaysDeletedIsTrimmed ==
     [][\A p \in Incarnation, j \in Slot, q \in Incarnation, k \in Slot :
@@ -278,7 +278,7 @@ AlwaysAckedIsDurable ==
     [][\A p \in Incarnation, k \in Slot :
            Ack(p, k) => AckedIsDurable(p, k)]_vars
 
-\* LV-06. What p sends is acked some time, or another incarnation takes the reservation.
+\* LV-06. Each object that p sends is acked some time, or another incarnation takes the reservation.
 AppendsEndOwed(p, k) == trim[p, k] # Nil
 AppendsEndMet(p, k) == confirmed[p] > k \/ reserved # p
 AppendsEnd ==

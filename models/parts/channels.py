@@ -171,7 +171,7 @@ class Channels(Model):
 
     @invariant
     def reported_is_done(self) -> bool:
-        """I-5. Of what a main has reported nothing is under way, nor will be, and no link is in its WAL."""
+        """I-5. No request of a reported epoch is under way, nor will be, and no link of one is in the WAL."""
         return all(
             all(not self.is_under_way(r) and not self.is_in_wal(r) for r in Request if self.is_reported(r, m))
             for m in Main
@@ -183,7 +183,7 @@ class Channels(Model):
 
     @step
     def committed_grows(self, old: Self) -> bool:
-        """I-6. What is committed stays so (the reference rule of ZR-57)."""
+        """I-6. The committed epoch never decreases (the reference rule of ZR-57)."""
         return self.committed >= old.committed
 
     @invariant
@@ -198,7 +198,7 @@ class Channels(Model):
 
     @invariant
     def acked_is_recoverable(self) -> bool:
-        """I-8. What was acked is uploaded, or durable, and can be resolved."""
+        """I-8. Every acked request is uploaded, or durable, and can be resolved."""
         return all(self.phase[r] == Phase.LINKED and not self.is_trimmed(r) for r in Request if self.acked[r])
 
     @leads_to

@@ -166,7 +166,7 @@ class FastBrokers(ProcessTable, EntryTable):
 
     @leads_to
     def recovery_ends(self, p: Proc, s: Stream) -> tuple[bool, bool]:
-        """LV-01. Who recovers a stream is done with it, unless another takes over."""
+        """LV-01. A process that recovers a stream finishes the recovery, unless another takes over."""
         return self.serves(p) and self.recovers(p, s), not self.serves(p) or not self.recovers(p, s)
 
     def acked(self, n: Node, s: Stream, o: Offset) -> bool:

@@ -255,7 +255,7 @@ class HandleTable(ProcessTable):
 
     @leads_to
     def recovery_ends(self, p: Proc, s: Stream) -> tuple[bool, bool]:
-        """LV-01. Who recovers a stream uploads what it has replayed, closes the stream, and is done with it."""
+        """LV-01. A process that recovers a stream uploads the replayed records, closes it, and is done with it."""
         return self.recovers(p, s), not self.recovers(p, s)
 
     @leads_to

@@ -17,7 +17,7 @@ class Leases(Brokers):
 
     @invariant
     def one_lease(self) -> bool:
-        """SP-01. Who can ack is the broker by which the stream is OPENED, under its epoch: there is one at most."""
+        """SP-01. At most one broker can ack: the one by which the stream is OPENED, under its epoch."""
         return all(
             all(self.leased(n, s) and self.epoch[s] == self.tried[n] for s in Stream if self.can_ack(n, s))
             for n in Node

@@ -32,17 +32,17 @@ class ProcessTableProof(ProcessTable, StreamTableProof):
 
     @lemma
     def started_has_reserved(self) -> bool:
-        """Who has started has held the reservation: now it is its own, or a later process's."""
+        """A process that has started has held the reservation: now it is its own, or a later process's."""
         return all(self.reserved[p] or self.succeeded(p) for p in Proc if self.phase[p] != Phase.OFF)
 
     @lemma
     def handle_has_reserved(self) -> bool:
-        """So has who has a handle, started or not."""
+        """A process with a handle has held the reservation: now it is its own, or a later process's."""
         return all(self.reserved[p] or self.succeeded(p) for p in Proc for s in Stream if self.handle[p, s] > Epoch(0))
 
     @lemma
     def barred_is_succeeded(self) -> bool:
-        """Who is barred has not the reservation: a later process has it."""
+        """A barred process does not hold the reservation: a later process does."""
         return all(self.succeeded(p) for p in Proc if self.barred(p))
 
     @lemma
@@ -67,7 +67,7 @@ class ProcessTableProof(ProcessTable, StreamTableProof):
 
     @lemma
     def past_barrier_is_registered(self) -> bool:
-        """Who has passed the barrier is registered, or barred."""
+        """A process that has passed the barrier is registered, or barred."""
         return all(
             self.registered(p) or self.barred(p)
             for p in Proc

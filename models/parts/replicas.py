@@ -156,7 +156,7 @@ class Replicas(Model):
 
     @invariant
     def marks_are_replicas(self) -> bool:
-        """SP-10. Who is being added or removed is a replica."""
+        """SP-10. Every broker that is being added or removed is a replica."""
         return all(self.replica[n] for n in Broker if self.adding[n] or self.removing[n])
 
     @invariant
@@ -185,7 +185,7 @@ class Replicas(Model):
 
     @step
     def elects_in_order(self, old: Self) -> bool:
-        """SP-12. Who becomes leader precedes all others who may be elected as it was."""
+        """SP-12. A new leader precedes all other brokers that could have been elected in the same way."""
         return all(
             all(self.is_before(n, m) for m in Broker if m != n and self.might_lead(m, unclean=not old.isr[n]))
             for n in Broker
@@ -202,7 +202,7 @@ class Replicas(Model):
 
     @invariant
     def in_sync_is_active(self) -> bool:
-        """RA-47. Who is fenced is in the ISR only if nobody there is active."""
+        """RA-47. A fenced broker is in the ISR only if no broker of the ISR is active."""
         return all(not self.isr[n] or not self.electable(m) for n in Broker for m in Broker if not self.active[n])
 
     @invariant
