@@ -31,7 +31,7 @@ NAMES = (LOG, TIME, TXN)
 async def open_log(
     tasks: Tasks, meta: OpenStream, leader_epoch: int, streams: Streams, roll_bytes: int = ROLL_BYTES
 ) -> PartitionLog:
-    """Rows 2 to 7. ``meta``: the open meta stream. The log serves when this returns.
+    """Open the log of a partition (rows 2 to 7 of step 6); it serves when this returns. ``meta``: the open meta stream.
 
     Raises DamagedError, and the errors of the streams. After an error the opened streams stay open, because a retry
     under the same epoch is allowed only if they were not closed (PT-04.fresh_epoch).
@@ -74,7 +74,7 @@ async def _recover(
     leader_epoch: int,
     streams: Streams,
 ) -> PartitionLog:
-    """Rows 5 to 7."""
+    """Make the log from its segments (rows 5 to 7), and store what the recovery has changed."""
     snapshots = values.get(ProducerSnapshots) or ProducerSnapshots({})
     producers = reload(snapshots.snapshots, segments.start, segments.recovery)
     is_cut = await _scan(tasks, segments, producers, opened.get(LOG))
