@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
 
 import attrs
 
+from holdfast.check.json_values import as_json, read_json
 from holdfast.check.walk.options import MOST_RUNS, WalkOptions
 from holdfast.ir.errors import UsageError
 
@@ -79,7 +79,7 @@ class Config:
 
     def to_json(self) -> str:
         """The configuration as JSON on one line. Equal configurations give equal texts."""
-        return json.dumps(attrs.asdict(self), sort_keys=True)
+        return json.dumps(as_json(self), sort_keys=True)
 
 
 def traces_per_unit(traces: int) -> int:
@@ -92,13 +92,10 @@ def traces_per_unit(traces: int) -> int:
 def read_config(place: str, text: str) -> Config:
     """The configuration in a JSON text. Raises UsageError, which names ``place``, if the text is no configuration."""
     try:
-        found: dict[str, Any] = json.loads(text)
-        lists = ("variants", "removed", "properties")
-        values: dict[str, Any] = {name: tuple(value) if name in lists else value for name, value in found.items()}
-        config = Config(**values)
+        config = read_json(Config, text)
         numbers = (config.traces, config.depth, config.traces_per_unit)
-        if not all(type(number) is int and number > 0 for number in numbers):
+        if min(numbers) < 1:
             raise ValueError(f"{numbers} are no numbers above 0")
-    except (ValueError, TypeError, AttributeError) as error:
+    except ValueError as error:
         raise UsageError(f"{place}: its configuration cannot be understood ({error})") from None
     return config

@@ -66,8 +66,8 @@ LAYERS = {
                        "kernel", "smt", "tla"],
     "holdfast.runs": ["selection", "where", "starts", "rebuilding", "judge", "lasso_judge", "replay", "matching",
                       "missing", "shrink", "why", "loading", "explorer", "refusals"],
-    "holdfast.check": ["budget", "handover", "worker_pool", "result", "figures", "summary", "java", "search", "walk",
-                       "live", "prove", "diff", "tlc", "mutate", "rules", "conform", "verify"],
+    "holdfast.check": ["json_values", "budget", "handover", "worker_pool", "result", "figures", "summary", "java",
+                       "search", "walk", "live", "prove", "diff", "tlc", "mutate", "rules", "conform", "verify"],
     "spark": ["cluster", "campaign", "search", "cli"],
     "holdfast.check.conform": ["logs", "dumps", "mappings", "judge", "answer", "walks", "dump_log"],
 }  # fmt: skip

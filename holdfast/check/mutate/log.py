@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import attrs
 
 from holdfast import __version__
-from holdfast.check.mutate.result import (
-    MutantFacts,
-    OperatorRow,
-    ProofRow,
-    facts_from_json,
-    facts_to_json,
-    operator_from_json,
-    operator_to_json,
-    proof_from_json,
-    proof_to_json,
-)
+from holdfast.check.json_values import MERGED, as_json, from_json
+from holdfast.check.mutate.result import MutantFacts, OperatorRow, ProofRow
 from holdfast.ir.errors import UsageError
 
 VERSION = 3
 
 Key = tuple[str, str]
 """A model, and the fingerprint of everything that its facts depend on."""
+
+
+@attrs.frozen
+class StoredProof:
+    """The prover's row of a mutant. ``lemmas`` is the fingerprint of the model with its lemmas."""
+
+    lemmas: str
+    row: Annotated[ProofRow, MERGED]
 
 
 class MutationLog:
@@ -55,7 +55,7 @@ class MutationLog:
 
     def keep(self, target: str, fingerprint: str, facts: MutantFacts) -> None:
         """Add the facts of a mutant to the file. If a mutant has several lines, the last one counts."""
-        self._add(target, fingerprint, facts_to_json(facts))
+        self._add(target, fingerprint, as_json(facts))
 
     def operator(self, target: str, fingerprint: str, where: str, change: str, number: int) -> OperatorRow | None:
         """The row of an operator mutant, or None if the file has none."""
@@ -67,7 +67,7 @@ class MutationLog:
         key = (row.where, row.change, row.number)
         if row.way != "undecided" and key not in known:
             known[key] = row
-            self._add(target, fingerprint, {"operator": operator_to_json(row)})
+            self._add(target, fingerprint, {"operator": as_json(row)})
 
     def proof(self, target: str, fingerprint: str, lemmas: str, mutant: str) -> ProofRow | None:
         """The prover's row of a mutant, or None; ``lemmas`` is the fingerprint of the model with its lemmas."""
@@ -77,7 +77,7 @@ class MutationLog:
         """Add the prover's row of a mutant. Open ones are not stored, so that they are asked again."""
         if row.open is None:
             self._proofs.setdefault((target, fingerprint), {})[lemmas, row.mutant] = row
-            self._add(target, fingerprint, {"proof": {"lemmas": lemmas, **proof_to_json(row)}})
+            self._add(target, fingerprint, {"proof": as_json(StoredProof(lemmas, row))})
 
     def _add(self, target: str, fingerprint: str, content: dict[str, Any]) -> None:
         if self.path is None:
@@ -101,10 +101,11 @@ class MutationLog:
         for number, line in enumerate(lines[:-1], start=1):
             try:
                 row = json.loads(line)
-                if (row["version"], row["holdfast"]) != (VERSION, __version__):
-                    raise ValueError(f"it is of version {row['version']!r} of such logs, of holdfast {row['holdfast']}")
+                version, holdfast = row.pop("version"), row.pop("holdfast")
+                if (version, holdfast) != (VERSION, __version__):
+                    raise ValueError(f"it is of version {version!r} of such logs, of holdfast {holdfast}")
                 self._note(row)
-            except (KeyError, TypeError, ValueError, RecursionError) as error:
+            except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
                 raise UsageError(
                     f"{path}:{number}: is no line of a log of mutants ({error}); name another file with --resume"
                 ) from error
@@ -112,15 +113,15 @@ class MutationLog:
             # A command was killed while it wrote. Remove the half line, or the next one would be appended to it.
             path.write_text("".join(f"{line}\n" for line in lines[:-1]), encoding="utf-8")
 
-    def _note(self, row: Mapping[str, Any]) -> None:
-        """Take over the content of a line. Raises KeyError, TypeError or ValueError for other content."""
-        key = (str(row["target"]), str(row["fingerprint"]))
+    def _note(self, row: dict[str, Any]) -> None:
+        """Take over the content of a line. Raises AttributeError, KeyError, TypeError or ValueError for others."""
+        key = (from_json(str, row.pop("target")), from_json(str, row.pop("fingerprint")))
         if "operator" in row:
-            found = operator_from_json(row["operator"])
+            found = from_json(OperatorRow, row["operator"])
             self._operators.setdefault(key, {})[found.where, found.change, found.number] = found
         elif "proof" in row:
-            proof = proof_from_json(row["proof"])
-            self._proofs.setdefault(key, {})[str(row["proof"]["lemmas"]), proof.mutant] = proof
+            proof = from_json(StoredProof, row["proof"])
+            self._proofs.setdefault(key, {})[proof.lemmas, proof.row.mutant] = proof.row
         else:
-            facts = facts_from_json(row)
+            facts = from_json(MutantFacts, row)
             self._known.setdefault(key, {})[facts.mutant.name] = facts

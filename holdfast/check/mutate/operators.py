@@ -21,7 +21,7 @@ import attrs
 
 from holdfast.check.mutate.bench import Bench, MutantTrial
 from holdfast.check.mutate.limits import MutationLimits
-from holdfast.check.mutate.result import OperatorRow, Way
+from holdfast.check.mutate.result import OperatorRow, OperatorWay
 from holdfast.ir.errors import Place, UsageError
 from holdfast.ir.expr import TRUE, And, Compare, CompareOp, Expr, Implies, IsNone, Read, children, rebuild, walk
 from holdfast.ir.stmt import Assign, Fill, For, If, Require, Stmt, direct_expressions
@@ -100,7 +100,7 @@ def try_operators(
         keep(OperatorRow(str(each.at), each.where, each.change, number, _way(trial), trial.kill))
 
 
-def _way(trial: MutantTrial) -> Way:
+def _way(trial: MutantTrial) -> OperatorWay:
     if trial.kill is not None:
         return "killed"
     if trial.same:

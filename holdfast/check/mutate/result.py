@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import attrs
+from cattrs import override
 
+from holdfast.check.json_values import MERGED, as_json
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET, UNSHOWN
 from holdfast.ir.system import Declaration
 from holdfast.trace.line import replay_command
@@ -16,6 +17,8 @@ from holdfast.trace.trace import Trace
 MutantKind = Literal["rule", "site", "variant"]
 Way = Literal["killed", "redundant", "equivalent", "liveness", "missing", "sound", "survived", "undecided"]
 """The five ways in which a mutant may end, ``sound`` for variants that are no faults, and two open ones at the end."""
+OperatorWay = Literal["killed", "equivalent", "survived", "undecided"]
+KilledBy = Annotated["Kill | None", override(rename="killed_by")]
 
 GRAVITY = (UNSHOWN, OUT_OF_BUDGET, HOLDS)
 """The exit codes of a report, the gravest first."""
@@ -28,7 +31,7 @@ class Mutant:
     ``name`` is the argument for ``--without`` or ``--variant``. ``actions`` are the actions that the mutant may change.
     """
 
-    name: str
+    name: Annotated[str, override(rename="mutant")]
     kind: MutantKind
     actions: tuple[str, ...]
 
@@ -76,8 +79,8 @@ class Kill:
 class Pair:
     """The trial of a mutant without a second rule, ``partner``, too. ``decided`` is False if a limit left it open."""
 
-    partner: str
-    kill: Kill | None
+    partner: Annotated[str, override(rename="with")]
+    kill: KilledBy
     decided: bool = True
 
 
@@ -92,8 +95,8 @@ class MutantFacts:
       or if it is unknown; then ``starves_open`` says why.
     """
 
-    mutant: Mutant
-    kill: Kill | None = None
+    mutant: Annotated[Mutant, MERGED]
+    kill: KilledBy = None
     equal: bool | None = None
     ended_by: str | None = None
     pairs: tuple[Pair, ...] = ()
@@ -157,12 +160,12 @@ class OperatorRow:
     - ``way``: killed, equivalent, survived, or undecided if the search met its limit.
     """
 
-    place: str
-    where: str
+    place: Annotated[str, override(rename="at")]
+    where: Annotated[str, override(rename="in")]
     change: str
     number: int
-    way: Way
-    kill: Kill | None
+    way: OperatorWay
+    kill: KilledBy
 
 
 @attrs.frozen
@@ -230,89 +233,19 @@ def to_json(report: MutationReport) -> dict[str, Any]:
         "fingerprint": report.fingerprint,
         "exit_code": report.exit_code,
         "ended_by": report.ended_by,
-        "mutants": [row_to_json(row) for row in report.rows],
+        "mutants": [_row(row) for row in report.rows],
         "untried": list(report.untried),
-        "operators": [operator_to_json(row) for row in report.operators],
-        "proofs": [proof_to_json(row) for row in report.proofs],
+        "operators": as_json(report.operators),
+        "proofs": as_json(report.proofs),
     }
 
 
-def proof_to_json(row: ProofRow) -> dict[str, Any]:
-    """The prover's opinion of a mutant as JSON values."""
-    return {**attrs.asdict(row), "unproved": list(row.unproved), "fails": list(row.fails)}
-
-
-def proof_from_json(row: Mapping[str, Any]) -> ProofRow:
-    """Read what ``proof_to_json`` wrote. Raises KeyError, TypeError or ValueError for anything else."""
-    unproved, fails = tuple(map(str, row["unproved"])), tuple(map(str, row["fails"]))
-    return ProofRow(str(row["mutant"]), unproved, fails, row["open"], row["fault"])
-
-
-def operator_to_json(row: OperatorRow) -> dict[str, Any]:
-    """The result of an operator mutant as JSON values."""
-    return {
-        "at": row.place,
-        "in": row.where,
-        "change": row.change,
-        "number": row.number,
-        "way": row.way,
-        "killed_by": _kill(row.kill),
-    }
-
-
-def operator_from_json(row: Mapping[str, Any]) -> OperatorRow:
-    """Read what ``operator_to_json`` wrote. Raises KeyError, TypeError or ValueError for anything else."""
-    way = row["way"]
-    if way not in ("killed", "equivalent", "survived", "undecided"):
-        raise ValueError(f"no way for an operator mutant to end: {way!r}")
-    killed_by = _kill_from(row["killed_by"])
-    return OperatorRow(str(row["at"]), str(row["in"]), str(row["change"]), int(row["number"]), way, killed_by)
-
-
-def row_to_json(row: MutantRow) -> dict[str, Any]:
-    """One mutant as JSON values."""
+def _row(row: MutantRow) -> dict[str, Any]:
     declared = row.declared
     return {
-        **facts_to_json(row.facts),
+        **as_json(row.facts),
         "way": row.way,
         "declared": None if declared is None else str(declared),
         "reason": None if declared is None else declared.reason,
         "fault": row.fault,
     }
-
-
-def facts_to_json(facts: MutantFacts) -> dict[str, Any]:
-    """The facts about one mutant as JSON values."""
-    return {
-        "mutant": facts.mutant.name,
-        "kind": facts.mutant.kind,
-        "actions": list(facts.mutant.actions),
-        "killed_by": _kill(facts.kill),
-        "equal": facts.equal,
-        "ended_by": facts.ended_by,
-        "pairs": [
-            {"with": pair.partner, "killed_by": _kill(pair.kill), "decided": pair.decided} for pair in facts.pairs
-        ],
-        "starves": None if facts.starves is None else [_kill(kill) for kill in facts.starves],
-        "starves_open": facts.starves_open,
-    }
-
-
-def _kill(kill: Kill | None) -> dict[str, Any] | None:
-    return None if kill is None else attrs.asdict(kill)
-
-
-def facts_from_json(row: Mapping[str, Any]) -> MutantFacts:
-    """Read what ``facts_to_json`` wrote. Raises KeyError, TypeError or ValueError for anything else."""
-    kind = row["kind"]
-    if kind not in ("rule", "site", "variant"):
-        raise ValueError(f"no kind of mutant: {kind!r}")
-    pairs = [Pair(str(pair["with"]), _kill_from(pair["killed_by"]), bool(pair["decided"])) for pair in row["pairs"]]
-    mutant = Mutant(str(row["mutant"]), kind, tuple(map(str, row["actions"])))
-    starves = None if row["starves"] is None else tuple(Kill(**kill) for kill in row["starves"])
-    killed_by = _kill_from(row["killed_by"])
-    return MutantFacts(mutant, killed_by, row["equal"], row["ended_by"], tuple(pairs), starves, row["starves_open"])
-
-
-def _kill_from(row: Mapping[str, Any] | None) -> Kill | None:
-    return None if row is None else Kill(**row)

@@ -11,13 +11,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import attrs
-from attrs import field
-from attrs.validators import deep_iterable, in_, instance_of
 
 from holdfast.check.budget import Budget
+from holdfast.check.json_values import DEFAULTED, MERGED, OMITTED, OPTIONAL, as_json, read_json
 from holdfast.check.result import Figures, Result
 from holdfast.check.search.engine import search
 from holdfast.ir.errors import HoldfastError, UsageError
@@ -43,12 +42,12 @@ class Configuration:
     ``engine`` is the command that checks it. ``properties`` are those that it decides; empty means all.
     """
 
-    model: str = field(validator=instance_of(str))
-    scope: str = field(validator=instance_of(str))
-    variants: tuple[str, ...] = field(default=(), validator=deep_iterable(instance_of(str), instance_of(tuple)))
-    without: tuple[str, ...] = field(default=(), validator=deep_iterable(instance_of(str), instance_of(tuple)))
-    properties: tuple[str, ...] = field(default=(), validator=deep_iterable(instance_of(str), instance_of(tuple)))
-    engine: Command = field(default="check", validator=in_(("check", "live")))
+    model: str
+    scope: str
+    variants: Annotated[tuple[str, ...], OPTIONAL] = ()
+    without: Annotated[tuple[str, ...], OPTIONAL] = ()
+    properties: Annotated[tuple[str, ...], OPTIONAL] = ()
+    engine: Annotated[Command, OPTIONAL] = "check"
 
     def __str__(self) -> str:
         """The configuration as the command line takes it, after the model."""
@@ -74,24 +73,24 @@ class PinnedOutcome:
     - ``replay``: the command that repeats the run. It is not pinned.
     """
 
-    verdict: str = field(validator=instance_of(str))
-    exit_code: int = field(validator=instance_of(int))
-    states: int = field(default=0, validator=instance_of(int))
-    depth: int = field(default=0, validator=instance_of(int))
-    bits: int = field(default=0, validator=instance_of(int))
-    property: str | None = None
-    steps: int | None = None
-    error: str | None = None
-    replay: str | None = field(default=None, eq=False)
+    verdict: str
+    exit_code: int
+    states: Annotated[int, DEFAULTED] = 0
+    depth: Annotated[int, DEFAULTED] = 0
+    bits: Annotated[int, DEFAULTED] = 0
+    property: Annotated[str | None, OPTIONAL] = None
+    steps: Annotated[int | None, OPTIONAL] = None
+    error: Annotated[str | None, OPTIONAL] = None
+    replay: Annotated[str | None, OMITTED] = attrs.field(default=None, eq=False)
 
 
 @attrs.frozen
 class ManifestEntry:
     """A configuration, whether only ``--slow`` checks it, and the pinned outcome (None: nothing is pinned yet)."""
 
-    configuration: Configuration
-    slow: bool
-    expected: PinnedOutcome | None
+    configuration: Annotated[Configuration, MERGED]
+    slow: Annotated[bool, OPTIONAL] = False
+    expected: Annotated[PinnedOutcome | None, MERGED] = None
 
     def differences(self, found: PinnedOutcome) -> list[str]:
         """The differences between the pinned outcome and ``found``, with both values."""
@@ -150,15 +149,15 @@ def read_manifest(folder: Path) -> list[ManifestEntry]:
     entries: list[ManifestEntry] = []
     if path.exists():
         try:
-            entries = _from_json(json.loads(path.read_text(encoding="utf-8")))
+            entries += read_json(tuple[ManifestEntry, ...], path.read_text(encoding="utf-8"))
         except OSError as error:
             raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except ValueError as error:
             raise UsageError(
                 f"{path}: is no manifest ({error}); mend it, or remove it and run `holdfast verify --update`"
             ) from error
     return entries + [
-        ManifestEntry(configuration, configuration.scope == SLOW_SCOPE, None)
+        ManifestEntry(configuration, slow=configuration.scope == SLOW_SCOPE)
         for name in names_in(folder)
         for configuration in _left_out(name, compiled(folder, Configuration(name, "")), entries)
     ]
@@ -166,7 +165,7 @@ def read_manifest(folder: Path) -> list[ManifestEntry]:
 
 def format_manifest(entries: Iterable[ManifestEntry]) -> str:
     """The text of the manifest: one entry per line, for readable differences. Entries without outcome are left out."""
-    rows = [json.dumps(_to_json(entry)) for entry in entries if entry.expected is not None]
+    rows = [json.dumps(as_json(entry)) for entry in entries if entry.expected is not None]
     return "[\n" + ",\n".join(f"  {row}" for row in rows) + "\n]\n"
 
 
@@ -188,29 +187,6 @@ def _left_out(model: str, system: System, entries: Sequence[ManifestEntry]) -> l
     ]
 
 
-def _to_json(entry: ManifestEntry) -> dict[str, object]:
-    """An entry as one flat record. Values that are None, empty or False are left out."""
-    assert entry.expected is not None
-    place = attrs.asdict(entry.configuration)
-    if place["engine"] == "check":
-        del place["engine"]
-    row = {**place, "slow": entry.slow, **_figures(entry.expected)}
-    return {name: value for name, value in row.items() if value is not None and value != () and value is not False}
-
-
 def _figures(outcome: PinnedOutcome) -> dict[str, Any]:
     """The pinned figures of an outcome."""
     return attrs.asdict(outcome, filter=lambda attribute, _: attribute.name != "replay")
-
-
-def _from_json(rows: object) -> list[ManifestEntry]:
-    if not isinstance(rows, list):
-        raise TypeError("it is not a list")
-    return [_entry(dict(row)) for row in rows]
-
-
-def _entry(row: dict[str, Any]) -> ManifestEntry:
-    place = {name: row.pop(name) for name in attrs.fields_dict(Configuration) if name in row}
-    place |= {name: tuple(names) for name, names in place.items() if isinstance(names, list)}
-    slow = row.pop("slow", False)
-    return ManifestEntry(Configuration(**place), slow, PinnedOutcome(**row))
