@@ -31,13 +31,28 @@ OPTIONAL = override(omit_if_default=True)
 DEFAULTED = override(omit_if_default=False)
 """The mark of an attribute whose key is always written, and may be missing. Other keys must not be missing."""
 
-PAIRS = override(unstruct_hook=dict)
+
+def written_by(write: Callable[[Any], Any], key: str | None = None) -> Any:
+    """The mark of an attribute that a function writes; ``key`` is its key, if that is not its name."""
+    return override(rename=key, unstruct_hook=lambda value: None if value is None else write(value))
+
+
+PAIRS = written_by(dict)
 """The mark of a tuple of pairs that is written as an object."""
 
 MERGED = "merged"
 """The mark of an attribute whose object is merged into that of its class."""
 
+
+@attrs.frozen
+class NextProperty:
+    """The mark of an attribute after which a property of the class is written. Such a class is not read."""
+
+    name: str
+
+
 MAY_LACK = {MERGED, OMITTED, OPTIONAL, DEFAULTED}
+"""The marks of attributes whose key may be missing."""
 
 SHOWN = 60
 """The most characters of a wrong value that an error shows."""
@@ -49,6 +64,12 @@ converter.register_unstructure_hook(Place, str)
 def as_json(value: Any) -> Any:
     """The JSON values of a value: dicts, lists, texts, numbers."""
     return converter.unstructure(value)
+
+
+def as_object(value: Any, cls: type | None = None) -> dict[str, Any]:
+    """The JSON object of a value of an attrs class; ``cls``: only with the keys of this base class."""
+    found: dict[str, Any] = converter.unstructure(value, cls)
+    return found
 
 
 def read_json(kind: type[T], text: str) -> T:
@@ -75,7 +96,7 @@ def _fault(error: BaseException) -> str:
         for note in getattr(error, "__notes__", ()):
             if isinstance(note, IterableValidationNote):
                 path += f"[{note.index}]"
-            elif isinstance(note, AttributeValidationNote) and not _is_merged(note.type):
+            elif isinstance(note, AttributeValidationNote) and MERGED not in _marks(note.type):
                 path += f".{_key(note)}"
     where = f"{path.removeprefix('.')}: " if path else ""
     if isinstance(error, ForbiddenExtraKeysError):
@@ -100,48 +121,42 @@ def _key(attribute: attrs.Attribute[Any] | AttributeValidationNote) -> str:
     return next((mark.rename for mark in _marks(attribute.type) if getattr(mark, "rename", None)), attribute.name)
 
 
-def _is_merged(kind: Any) -> bool:
-    return MERGED in _marks(kind)
-
-
 def _marks(kind: Any) -> tuple[Any, ...]:
     return getattr(kind, "__metadata__", ())
 
 
-# How classes are written and read ---------------------------------------------------------------------------------
-
-
-def _merged_keys(cls: type) -> dict[str, list[str]]:
-    """For each attribute that is merged into the object of the class: the keys of its own object."""
-    merged = {each.name: get_args(each.type)[0] for each in _fields(cls) if _is_merged(each.type)}
-    return {name: [_key(each) for each in _fields(_class_in(kind))] for name, kind in merged.items()}
-
-
-def _class_in(kind: Any) -> type:
-    """The class in ``C`` or ``C | None``."""
-    return next(each for each in (kind, *get_args(kind)) if attrs.has(each))
+# How values are written and read ----------------------------------------------------------------------------------
 
 
 @converter.register_unstructure_hook_factory(attrs.has)
 def _writer(cls: type) -> Callable[[Any], Any]:
     write: Callable[[Any], dict[str, Any]] = make_dict_unstructure_fn(cls, converter)
-    keys, merged = [_key(each) for each in _fields(cls)], _merged_keys(cls)
+    marks = {_key(each): _marks(each.type) for each in _fields(cls)}
 
     def hook(value: Any) -> dict[str, Any]:
         written = write(value)
         found: dict[str, Any] = {}
-        # cattrs writes optional keys last.
-        for key in [key for key in keys if key in written]:
-            found |= written[key] if key in merged else {key: written[key]}
+        # In the order of the attributes: cattrs writes optional keys last.
+        for key, of_key in marks.items():
+            if key in written:
+                found |= written[key] if MERGED in of_key else {key: written[key]}
+            found |= {
+                mark.name: as_json(getattr(value, mark.name)) for mark in of_key if isinstance(mark, NextProperty)
+            }
         return found
 
     return hook
 
 
+@converter.register_structure_hook_factory(attrs.has)
 def _object_reader(cls: type) -> Hook:
     read: Hook = make_dict_structure_fn(cls, converter, _cattrs_forbid_extra_keys=True)
-    merged = _merged_keys(cls)
     wanted = [_key(each) for each in _fields(cls) if not MAY_LACK & {*_marks(each.type)}]
+    merged = {
+        each.name: [_key(inner) for inner in _fields(_class_in(get_args(each.type)[0]))]
+        for each in _fields(cls)
+        if MERGED in _marks(each.type)
+    }
 
     def hook(value: dict[str, Any], _: Any) -> Any:
         if missing := [key for key in wanted if key not in value]:
@@ -151,26 +166,21 @@ def _object_reader(cls: type) -> Hook:
             nested[name] = {key: nested.pop(key) for key in keys if key in nested}
         return read(nested, cls)
 
-    return hook
+    return _only(dict, "object", hook)
 
 
-def _reader(type_: type, noun: str, factory: Callable[[Any], Hook]) -> Callable[[Any], Hook]:
-    """The factory of hooks that refuse the JSON values of all other types."""
-
-    def guarded(kind: Any) -> Hook:
-        read = factory(kind)
-
-        def hook(value: Any, _: Any) -> Any:
-            if type(value) is not type_:
-                raise ValueError(f"{shown(value)} is no {noun}")
-            return read(value, kind)
-
-        return hook
-
-    return guarded
+def _class_in(kind: Any) -> type:
+    """The class in ``C`` or ``C | None``."""
+    return next(each for each in (kind, *get_args(kind)) if attrs.has(each))
 
 
-def _choice(kind: Any) -> Hook:
+@converter.register_structure_hook_factory(lambda kind: _origin(kind) is tuple)
+def _list_reader(kind: Any) -> Hook:
+    return _only(list, "list", homogenous_tuple_structure_factory(kind, converter))
+
+
+@converter.register_structure_hook_factory(lambda kind: _origin(kind) is Literal)
+def _choice_reader(kind: Any) -> Hook:
     def hook(value: Any, _: Any) -> Any:
         if value not in get_args(kind):
             raise ValueError(f"{shown(value)} is none of {', '.join(get_args(kind))}")
@@ -179,19 +189,20 @@ def _choice(kind: Any) -> Hook:
     return hook
 
 
-def _is_tuple(kind: Any) -> bool:
-    return get_origin(kind) is tuple
+def _origin(kind: Any) -> Any:
+    return get_origin(kind)
 
 
-def _is_choice(kind: Any) -> bool:
-    return get_origin(kind) is Literal
+def _only(type_: type, noun: str, read: Hook) -> Hook:
+    """The hook that refuses the JSON values of all other types."""
+
+    def hook(value: Any, kind: Any) -> Any:
+        if type(value) is not type_:
+            raise ValueError(f"{shown(value)} is no {noun}")
+        return read(value, kind)
+
+    return hook
 
 
 for type_, noun in ((str, "text"), (int, "whole number"), (bool, "truth value")):
-    converter.register_structure_hook(type_, _reader(type_, noun, lambda _: lambda value, _: value)(type_))
-converter.register_structure_hook_factory(attrs.has, _reader(dict, "object", _object_reader))
-converter.register_structure_hook_factory(
-    _is_tuple,
-    _reader(list, "list", lambda kind: homogenous_tuple_structure_factory(kind, converter)),
-)
-converter.register_structure_hook_factory(_is_choice, _choice)
+    converter.register_structure_hook(type_, _only(type_, noun, lambda value, _: value))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import attrs
+from cattrs import override
 
+from holdfast.check.json_values import MERGED, PAIRS, NextProperty, as_json, as_object, converter, written_by
 from holdfast.ir.errors import Place
 from holdfast.trace.line import replay_command
 from holdfast.trace.trace import Claim, Step, Trace
@@ -29,7 +31,7 @@ class ActionFigures:
 
     name: str
     taken: int
-    cuts: tuple[tuple[str, int], ...]
+    cuts: Annotated[tuple[tuple[str, int], ...], PAIRS]
 
 
 @attrs.frozen
@@ -50,8 +52,12 @@ class WitnessFigures:
     A search gives a shortest run, random runs give the first one that reached it.
     """
 
-    claim: Claim
-    trace: Trace | None
+    claim: Annotated[Claim, MERGED]
+    trace: Annotated[Trace | None, override(rename="run")]
+
+
+def _fields(widest: tuple[tuple[str, int], ...]) -> list[dict[str, Any]]:
+    return [{"field": name, "bits": bits} for name, bits in widest]
 
 
 @attrs.frozen(kw_only=True)
@@ -65,10 +71,10 @@ class Coverage:
     """
 
     bits: int
-    widest: tuple[tuple[str, int], ...]
-    actions: tuple[ActionFigures, ...]
-    undecisive: tuple[RuleFigures, ...]
-    evaluated: tuple[tuple[str, int], ...]
+    widest: Annotated[tuple[tuple[str, int], ...], written_by(_fields)]
+    actions: Annotated[tuple[ActionFigures, ...], NextProperty("never_taken")]
+    undecisive: Annotated[tuple[RuleFigures, ...], override(rename="undecisive_rules")]
+    evaluated: Annotated[tuple[tuple[str, int], ...], PAIRS]
     dropped_ghosts: tuple[str, ...]
     unshown_repeats: int = 0
 
@@ -79,16 +85,7 @@ class Coverage:
 
     def to_json(self) -> dict[str, Any]:
         """The figures as JSON values."""
-        return {
-            "bits": self.bits,
-            "widest": [{"field": name, "bits": bits} for name, bits in self.widest],
-            "actions": [{"name": a.name, "taken": a.taken, "cuts": dict(a.cuts)} for a in self.actions],
-            "never_taken": list(self.never_taken),
-            "undecisive_rules": [{"label": r.label, "kind": r.kind, "at": str(r.at)} for r in self.undecisive],
-            "evaluated": dict(self.evaluated),
-            "dropped_ghosts": list(self.dropped_ghosts),
-            "unshown_repeats": self.unshown_repeats,
-        }
+        return as_object(self, Coverage)
 
 
 @attrs.frozen(kw_only=True)
@@ -137,6 +134,10 @@ class Timing:
     memory_bytes: int
 
 
+def _figures(figures: Coverage) -> dict[str, Any]:
+    return figures.to_json()
+
+
 @attrs.frozen(kw_only=True)
 class Answer:
     """The answer of an engine about one model in one scope.
@@ -154,17 +155,17 @@ class Answer:
     target: str
     scope: str
     variants: tuple[str, ...]
-    removed: tuple[str, ...]
+    removed: Annotated[tuple[str, ...], override(rename="without")]
     fingerprint: str
-    verdict: str
+    verdict: Annotated[str, NextProperty("exit_code")]
     ended_by: str | None
-    figures: Coverage
+    figures: Annotated[Coverage, written_by(_figures)]
     findings: tuple[Trace, ...]
     witnesses: tuple[WitnessFigures, ...]
     vacuous: tuple[Claim, ...]
     notes: tuple[str, ...]
     # Times do not count when answers are compared: the same check gives equal answers on every machine.
-    timing: attrs.AttrsInstance = attrs.field(eq=False)
+    timing: Annotated[attrs.AttrsInstance, written_by(as_json)] = attrs.field(eq=False)
 
     @property
     def missing(self) -> tuple[Claim, ...]:
@@ -196,27 +197,7 @@ class Result(Answer):
 
 def to_json(result: Answer) -> dict[str, Any]:
     """The result as JSON values. Equal results give equal values, except for ``timing``."""
-    return {
-        "engine": result.engine,
-        "model": result.model,
-        "target": result.target,
-        "scope": result.scope,
-        "variants": list(result.variants),
-        "without": list(result.removed),
-        "fingerprint": result.fingerprint,
-        "verdict": result.verdict,
-        "exit_code": result.exit_code,
-        "ended_by": result.ended_by,
-        "figures": result.figures.to_json(),
-        "findings": [trace_to_json(trace) for trace in result.findings],
-        "witnesses": [
-            _claim(witness.claim) | {"run": None if witness.trace is None else trace_to_json(witness.trace)}
-            for witness in result.witnesses
-        ],
-        "vacuous": [_claim(claim) for claim in result.vacuous],
-        "notes": list(result.notes),
-        "timing": attrs.asdict(result.timing),
-    }
+    return as_object(result, Answer)
 
 
 def _claim(claim: Claim) -> dict[str, Any]:
@@ -239,3 +220,8 @@ def _step(trace: Trace, step: Step) -> dict[str, Any]:
     state = {cell.name: value for cell, value in zip(trace.cells, step.values, strict=True)}
     again = {"repeat": True, "refused": step.refused} if step.repeat else {}
     return {"action": step.action, "args": dict(step.args), "state": state} | again
+
+
+converter.register_unstructure_hook(Claim, _claim)
+converter.register_unstructure_hook(Result, to_json)
+converter.register_unstructure_hook(Trace, trace_to_json)

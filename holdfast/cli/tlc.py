@@ -12,8 +12,9 @@ from typing import Annotated, Any
 import attrs
 from cyclopts import Parameter, validators
 
+from holdfast.check.json_values import as_json
 from holdfast.check.result import HOLDS, VIOLATED
-from holdfast.check.tlc.agreement import Agreement, CheckerAnswer, Refinement, SecondOpinion
+from holdfast.check.tlc.agreement import Agreement, Refinement, SecondOpinion
 from holdfast.check.tlc.liveness import LiveAgreement, ask_liveness, compare_liveness
 from holdfast.check.tlc.process import NoAnswerError, ended_together, find_tools, result_of
 from holdfast.cli.options import Names, Switch
@@ -146,7 +147,7 @@ def _implements(pool: ThreadPoolExecutor, opinions: Sequence[SecondOpinion]) -> 
     for opinion, future in zip(opinions, asked, strict=True):
         claims = result_of(future)
         record = claims_record(opinion, claims)
-        found = {"implements": [_claim_json(claim) for claim in claims]}
+        found = {"implements": as_json(claims)}
         runs = [claim.run for claim in claims if claim.run is not None]
         yield TlcReport(_claims_text(opinion, claims), _heading_json(record) | found, record, runs)
 
@@ -251,20 +252,11 @@ def _to_json(agreement: Agreement) -> dict[str, Any]:
         "without": list(agreement.removed),
         "verdict": "agrees" if agreement.agrees else "disagrees",
         "exit_code": HOLDS if agreement.agrees else DISAGREES,
-        "search": _side_json(agreement.ours),
-        "tlc": _side_json(agreement.theirs),
+        "search": as_json(agreement.ours),
+        "tlc": as_json(agreement.theirs),
         "differences": list(agreement.differences),
         "replay": None if agreement.run is None else replay_command(agreement.run),
     }
-
-
-def _side_json(side: CheckerAnswer) -> dict[str, Any]:
-    return attrs.asdict(side)
-
-
-def _claim_json(claim: Refinement) -> dict[str, Any]:
-    run = None if claim.run is None else replay_command(claim.run)
-    return {"name": claim.name, "holds": claim.holds, "replay": run}
 
 
 def _owed_json(owed: LiveAgreement) -> dict[str, Any]:

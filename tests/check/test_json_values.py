@@ -15,7 +15,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import __version__
-from holdfast.check.json_values import DEFAULTED, MERGED, OMITTED, OPTIONAL, PAIRS, as_json, from_json, read_json
+from holdfast.check.json_values import (
+    DEFAULTED,
+    MERGED,
+    OMITTED,
+    OPTIONAL,
+    PAIRS,
+    NextProperty,
+    as_json,
+    from_json,
+    read_json,
+    written_by,
+)
 from holdfast.check.mutate.log import MutationLog
 from holdfast.check.mutate.result import Kill, Mutant, MutantFacts, OperatorRow, Pair, ProofRow
 from holdfast.check.verify.manifest import MANIFEST, format_manifest, read_manifest
@@ -44,13 +55,25 @@ class Outer:
     others: tuple[Inner, ...] | None = None
 
 
+def as_names(inner: Inner) -> dict[str, str]:
+    """The names that an inner object shows."""
+    return {"inner": inner.name}
+
+
 @attrs.frozen
 class View:
     """A class that is only written."""
 
     at: Place
-    sizes: Annotated[tuple[tuple[str, int], ...], PAIRS]
-    pair: tuple[str, int]
+    sizes: Annotated[tuple[tuple[str, int], ...] | None, PAIRS]
+    pair: Annotated[tuple[str, int], NextProperty("total")]
+    text: Annotated[str, written_by(len, "length")]
+    inner: Annotated[Inner, MERGED, written_by(as_names)]
+
+    @property
+    def total(self) -> int:
+        """The sum of the sizes."""
+        return sum(size for _, size in self.sizes or ())
 
 
 WHOLE: dict[str, Any] = {"in": "a", "kind": "small", "count": 3, "depth": 1, "names": ["b"], "others": None}
@@ -60,9 +83,15 @@ def test_the_marks() -> None:
     """The marks rename, merge and leave out keys, and the other keys are in the order of the attributes."""
     assert json.dumps(as_json(Outer(Inner("a", "small"), 3, depth=1, names=("b",)))) == json.dumps(WHOLE)
     assert " ".join(as_json(Outer(Inner("a", "small"), 3, on=True))) == "in kind count on depth names others"
-    assert as_json(View(Place("m.py", 3), (("Node", 2),), ("a", 1))) == {
-        "at": "m.py:3:1", "sizes": {"Node": 2}, "pair": ["a", 1]
-    }  # fmt: skip
+
+
+def test_the_marks_of_a_class_that_is_only_written() -> None:
+    """A function writes an attribute, pairs become an object, and a property follows an attribute."""
+    view = View(Place("m.py", 3), (("Node", 2), ("Proc", 3)), ("a", 1), "four", Inner("b", "large"))
+    assert json.dumps(as_json(view)) == (
+        '{"at": "m.py:3:1", "sizes": {"Node": 2, "Proc": 3}, "pair": ["a", 1], "total": 5, "length": 4, "inner": "b"}'
+    )
+    assert as_json((attrs.evolve(view, sizes=None),))[0]["sizes"] is None
 
 
 inners = st.builds(Inner, st.text(), st.sampled_from(["small", "large"]))

@@ -8,9 +8,10 @@ from typing import Any
 import attrs
 
 from holdfast.check.budget import INTERRUPTED, Budget, Meter, Progress, interruptible
-from holdfast.check.diff.compared_system import ComparedSystem, StepAnswer, same_action
-from holdfast.check.diff.lockstep import Difference, Lockstep, LockstepResult, OtherAnswer, Side
-from holdfast.check.result import HOLDS, OUT_OF_BUDGET, Result, to_json, trace_to_json
+from holdfast.check.diff.compared_system import ComparedSystem, same_action
+from holdfast.check.diff.lockstep import Lockstep, LockstepResult, Side
+from holdfast.check.json_values import as_json
+from holdfast.check.result import HOLDS, OUT_OF_BUDGET, Result
 from holdfast.check.search.engine import NO_BUDGET, search
 from holdfast.ir.system import Scope, System
 
@@ -63,10 +64,6 @@ class NameDifferences:
     def some(self) -> bool:
         """Whether there is any difference."""
         return bool(self.only_a or self.only_b or self.changed)
-
-    def to_json(self) -> dict[str, list[str]]:
-        """The names as JSON values."""
-        return {"only_a": list(self.only_a), "only_b": list(self.only_b), "changed": list(self.changed)}
 
 
 @attrs.frozen(kw_only=True)
@@ -231,22 +228,14 @@ def diff_to_json(found: Diff) -> dict[str, Any]:
         "same_behaviour": found.same_behaviour,
         "ended_by": found.ended_by,
         "exit_code": found.exit_code,
-        "compared": {
-            "states": compared.states,
-            "waiting": compared.waiting,
-            "depth": compared.depth,
-            "group_order": compared.group_order,
-        },
-        "lost": [_difference(each) for each in compared.of("A")],
-        "gained": [_difference(each) for each in compared.of("B")],
-        "answers": [_other_answer(each) for each in compared.answers],
-        "rules": [
-            {"label": rule.label, "only": rule.only, "refusals": list(rule.refusals), "idle": rule.idle}
-            for rule in found.rules
-        ],
-        "actions": found.actions.to_json(),
-        "fields": found.fields.to_json(),
-        "bounds": found.bounds.to_json(),
+        "compared": as_json(compared),
+        "lost": as_json(compared.of("A")),
+        "gained": as_json(compared.of("B")),
+        "answers": as_json(compared.answers),
+        "rules": as_json(found.rules),
+        "actions": as_json(found.actions),
+        "fields": as_json(found.fields),
+        "bounds": as_json(found.bounds),
     }
 
 
@@ -258,30 +247,5 @@ def _version(version: Version, result: Result | None) -> dict[str, Any]:
         "scope": version.scope.name,
         "variants": list(system.chosen),
         "without": list(system.removed),
-        "search": None if result is None else to_json(result),
+        "search": as_json(result),
     }
-
-
-def _difference(found: Difference) -> dict[str, Any]:
-    return {
-        "action": found.action,
-        "answer": _answer(found.answer),
-        "steps": found.steps,
-        "idle": found.idle,
-        "run": trace_to_json(found.run),
-    }
-
-
-def _other_answer(found: OtherAnswer) -> dict[str, Any]:
-    return {
-        "action": found.action,
-        "args": dict(found.arguments),
-        "a": _answer(found.a),
-        "b": _answer(found.b),
-        "requests": found.requests,
-        "run": trace_to_json(found.run),
-    }
-
-
-def _answer(answer: StepAnswer) -> dict[str, Any]:
-    return {"kind": answer.kind, "what": answer.what, "error": answer.error}

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Literal
+from typing import Annotated, Literal
 
 import attrs
 
@@ -29,6 +29,7 @@ from holdfast.check.diff.compared_system import (
     alike,
     same_action,
 )
+from holdfast.check.json_values import OMITTED, written_by
 from holdfast.lower.layout import Value
 from holdfast.lower.outcome import Outcome, Taken
 from holdfast.lower.symmetry import group_of, unrenamed
@@ -48,7 +49,7 @@ class Difference:
     A different initial state has the action ``init`` and a run without steps.
     """
 
-    side: Side
+    side: Annotated[Side, OMITTED]
     action: str
     answer: StepAnswer
     steps: int
@@ -64,7 +65,7 @@ class OtherAnswer:
     """
 
     action: str
-    arguments: tuple[tuple[str, Value], ...]
+    arguments: Annotated[tuple[tuple[str, Value], ...], written_by(dict, "args")]
     a: StepAnswer
     b: StepAnswer
     requests: int
@@ -80,8 +81,8 @@ class LockstepResult:
     - ``group_order``: number of renamings that count as one state; 1 without symmetry.
     """
 
-    differences: tuple[Difference, ...]
-    answers: tuple[OtherAnswer, ...]
+    differences: Annotated[tuple[Difference, ...], OMITTED]
+    answers: Annotated[tuple[OtherAnswer, ...], OMITTED]
     states: int
     waiting: int
     depth: int

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
-from typing import Any, Literal
+from operator import attrgetter
+from typing import Annotated, Any, Literal
 
 import attrs
 
+from holdfast.check.json_values import OMITTED, as_json, written_by
 from holdfast.check.live.explain import Reasons
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET, STARVED, UNSHOWN, Answer, Coverage, to_json
 from holdfast.check.summary import dropped, entry
@@ -28,10 +30,10 @@ class LeadsToFigures:
       they count as possible. None if there is no such run.
     """
 
-    claim: Claim
+    claim: Annotated[Claim, written_by(attrgetter("name"), "property")]
     instances: int
     owing: int
-    premise_true: bool
+    premise_true: Annotated[bool, OMITTED]
     only_if_cut: int | None = None
 
 
@@ -85,16 +87,8 @@ class LiveFigures(Coverage):
             "initial": self.initial,
             "depth": self.depth,
             "budgets": dict(self.budgets),
-            "demands": [attrs.asdict(demand) for demand in self.demands],
-            "owed": [
-                {
-                    "property": each.claim.name,
-                    "instances": each.instances,
-                    "owing": each.owing,
-                    "only_if_cut": each.only_if_cut,
-                }
-                for each in self.owed
-            ],
+            "demands": as_json(self.demands),
+            "owed": as_json(self.owed),
             "fair_cuts": [{"action": name, "bound": bound, "steps": times} for name, bound, times in self.fair_cuts],
             **super().to_json(),
         }

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import attrs
 from cattrs import override
 
-from holdfast.check.json_values import MERGED, as_json
+from holdfast.check.json_values import MERGED, NextProperty, as_object, converter
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET, UNSHOWN
 from holdfast.ir.system import Declaration
 from holdfast.trace.line import replay_command
@@ -186,7 +186,7 @@ class ProofRow:
     fault: str | None = None
 
 
-@attrs.frozen
+@attrs.frozen(kw_only=True)
 class MutationReport:
     """The answer for one model. ``ended_by`` says what ended the trials early: a limit, or ``interrupted``.
 
@@ -196,12 +196,12 @@ class MutationReport:
     model: str
     target: str
     scopes: tuple[str, ...]
-    fingerprint: str
-    rows: tuple[MutantRow, ...]
+    fingerprint: Annotated[str, NextProperty("exit_code")]
+    ended_by: str | None = None
+    rows: Annotated[tuple[MutantRow, ...], override(rename="mutants")]
+    untried: tuple[str, ...] = ()
     operators: tuple[OperatorRow, ...] = ()
     proofs: tuple[ProofRow, ...] = ()
-    untried: tuple[str, ...] = ()
-    ended_by: str | None = None
 
     @property
     def faults(self) -> tuple[MutantRow, ...]:
@@ -225,27 +225,18 @@ class MutationReport:
 
 def to_json(report: MutationReport) -> dict[str, Any]:
     """The report as JSON values; equal reports give equal values."""
-    return {
-        "engine": "mutate",
-        "model": report.model,
-        "target": report.target,
-        "scopes": list(report.scopes),
-        "fingerprint": report.fingerprint,
-        "exit_code": report.exit_code,
-        "ended_by": report.ended_by,
-        "mutants": [_row(row) for row in report.rows],
-        "untried": list(report.untried),
-        "operators": as_json(report.operators),
-        "proofs": as_json(report.proofs),
-    }
+    return {"engine": "mutate", **as_object(report)}
 
 
 def _row(row: MutantRow) -> dict[str, Any]:
     declared = row.declared
     return {
-        **as_json(row.facts),
+        **as_object(row.facts),
         "way": row.way,
         "declared": None if declared is None else str(declared),
         "reason": None if declared is None else declared.reason,
         "fault": row.fault,
     }
+
+
+converter.register_unstructure_hook(MutantRow, _row)

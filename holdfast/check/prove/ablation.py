@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import attrs
 
 from holdfast.check.budget import Budget
+from holdfast.check.json_values import PAIRS, as_json
 from holdfast.check.prove.engine import NO_BUDGET, prove
 from holdfast.check.prove.prover import SolverLimits
 from holdfast.check.prove.result import ProofResult, PropertyProof, Suggestion
@@ -41,7 +42,7 @@ class Ablation:
     ends: Ends
     name: str = ""
     action: str = ""
-    sizes: tuple[tuple[str, int], ...] = ()
+    sizes: Annotated[tuple[tuple[str, int], ...], PAIRS] = ()
     clauses: tuple[str, ...] = ()
     restored: bool = False
 
@@ -198,8 +199,7 @@ def format_ablations(stored: Mapping[str, Any], found: Sequence[Ablations]) -> s
 
 def stored_form(found: Ablations) -> dict[str, Any]:
     """The outcomes for one model as JSON values of the file."""
-    rows = [{**attrs.asdict(row), "sizes": dict(row.sizes), "clauses": list(row.clauses)} for row in found.rows]
-    return {"fingerprint": found.fingerprint, "lemmas": rows}
+    return {"fingerprint": found.fingerprint, "lemmas": as_json(found.rows)}
 
 
 def read_ablations(path: Path) -> dict[str, Any]:

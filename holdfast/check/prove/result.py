@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import attrs
+from cattrs import override
 
+from holdfast.check.json_values import MERGED, OMITTED, PAIRS, NextProperty, as_json, as_object, written_by
 from holdfast.check.prove.expression_text import written
 from holdfast.check.prove.rests import ProofGround
 from holdfast.check.prove.second_prover import SecondProverResult
 from holdfast.check.prove.trial import ProofTrial
-from holdfast.check.result import HOLDS, OUT_OF_BUDGET, UNSHOWN, VIOLATED, Result, to_json, trace_to_json
+from holdfast.check.result import HOLDS, OUT_OF_BUDGET, UNSHOWN, VIOLATED, Result
 from holdfast.ir.system import Property, Scope
 from holdfast.trace.trace import Claim, Trace
 
@@ -47,7 +49,7 @@ class Gap:
 
     action: str
     reason: str
-    question: str | None = attrs.field(repr=False, default=None)
+    question: Annotated[str | None, OMITTED] = attrs.field(repr=False, default=None)
 
 
 @attrs.frozen
@@ -57,13 +59,21 @@ class Suggestion:
     Every step preserves it, given the assumptions. ``restores``: whether the obligation is met with it.
     """
 
-    lemma: Property
+    lemma: Annotated[Property, written_by(_clause, "clause")]
     restores: bool
 
     @property
     def text(self) -> str:
         """The clause as the model language writes it."""
-        return written(self.lemma.body)
+        return _clause(self.lemma)
+
+
+def _clause(lemma: Property) -> str:
+    return written(lemma.body)
+
+
+def _heading(claim: Claim) -> dict[str, Any]:
+    return {"name": claim.name, "kind": claim.kind, "ids": list(claim.ids)}
 
 
 @attrs.frozen(kw_only=True)
@@ -75,16 +85,16 @@ class PropertyProof:
     property and its needs read. ``length``: above 1, the length of the k-induction that was needed.
     """
 
-    claim: Claim
+    claim: Annotated[Claim, MERGED, written_by(_heading)]
     verdict: Verdict
     queries: int
     needs: tuple[str, ...]
+    length: int = 1
     resting_on: tuple[str, ...] = ()
     ghosts: tuple[str, ...] = ()
-    counterexample: Counterexample | None = None
+    counterexample: Annotated[Counterexample | None, written_by(_counterexample)] = None
     gaps: tuple[Gap, ...] = ()
     suggestions: tuple[Suggestion, ...] = ()
-    length: int = 1
 
 
 @attrs.frozen
@@ -96,9 +106,9 @@ class SanityCheck:
     """
 
     what: str
-    size: tuple[tuple[str, int], ...] | None
+    size: Annotated[tuple[tuple[str, int], ...] | None, PAIRS]
     problem: str | None = None
-    of: str | None = None
+    of: Annotated[str | None, OMITTED] = None
 
 
 @attrs.frozen
@@ -127,20 +137,20 @@ class ProofResult:
     target: str
     lemmas_from: str | None
     variants: tuple[str, ...]
-    removed: tuple[str, ...]
+    removed: Annotated[tuple[str, ...], override(rename="without")]
     fingerprint: str
-    verdict: Verdict
+    verdict: Annotated[Verdict, NextProperty("exit_code")]
     ended_by: str | None
-    sorts: tuple[tuple[str, str], ...]
+    sorts: Annotated[tuple[tuple[str, str], ...], PAIRS]
     properties: tuple[PropertyProof, ...]
     unneeded: tuple[str, ...]
     unstable: tuple[str, ...]
     seeds: int
     sanity: tuple[SanityCheck, ...]
     searched: tuple[Result, ...]
-    trial: ProofTrial | None
     rests_on: tuple[ProofGround, ...]
     second: SecondProverResult | None
+    trial: Annotated[ProofTrial | None, written_by(_trial)]
     notes: tuple[str, ...]
     timing: ProofTiming = attrs.field(eq=False)
 
@@ -169,36 +179,16 @@ class ProofResult:
 
 def proof_to_json(result: ProofResult) -> dict[str, Any]:
     """The result as JSON values, equal for equal results but for ``timing``."""
+    return {"engine": "prove", **as_object(result)}
+
+
+def _counterexample(found: Counterexample) -> dict[str, Any]:
+    # Without a command that repeats the run, as its first state need not be reachable.
+    run = as_json(found.trace)
     return {
-        "engine": "prove",
-        "model": result.model,
-        "target": result.target,
-        "lemmas_from": result.lemmas_from,
-        "variants": list(result.variants),
-        "without": list(result.removed),
-        "fingerprint": result.fingerprint,
-        "verdict": result.verdict,
-        "exit_code": result.exit_code,
-        "ended_by": result.ended_by,
-        "sorts": dict(result.sorts),
-        "properties": [_proof(proof) for proof in result.properties],
-        "unneeded": list(result.unneeded),
-        "unstable": list(result.unstable),
-        "seeds": result.seeds,
-        "sanity": [
-            {
-                "what": checked.what,
-                "size": None if checked.size is None else dict(checked.size),
-                "problem": checked.problem,
-            }
-            for checked in result.sanity
-        ],
-        "searched": [to_json(each) for each in result.searched],
-        "rests_on": [{"what": ground.what, "text": ground.text} for ground in result.rests_on],
-        "second": None if result.second is None else attrs.asdict(result.second),
-        "trial": None if result.trial is None else _trial(result.trial),
-        "notes": list(result.notes),
-        "timing": attrs.asdict(result.timing),
+        "action": found.action,
+        "sizes": dict(found.sizes),
+        "run": {name: run[name] for name in ("claim", "steps")},
     }
 
 
@@ -214,32 +204,7 @@ def _trial(trial: ProofTrial) -> dict[str, Any]:
             for each in trial.attempts
         ],
         "skipped": trial.skipped,
-        "violation": None if trial.violation is None else to_json(trial.violation),
+        "violation": as_json(trial.violation),
         "scope": trial.scope_text,
         "problem": trial.problem,
     }
-
-
-def _proof(proof: PropertyProof) -> dict[str, Any]:
-    found = proof.counterexample
-    return {
-        "name": proof.claim.name,
-        "kind": proof.claim.kind,
-        "ids": list(proof.claim.ids),
-        "verdict": proof.verdict,
-        "queries": proof.queries,
-        "needs": list(proof.needs),
-        "length": proof.length,
-        "resting_on": list(proof.resting_on),
-        "ghosts": list(proof.ghosts),
-        "counterexample": None
-        if found is None
-        else {"action": found.action, "sizes": dict(found.sizes), "run": _run(found.trace)},
-        "gaps": [{"action": gap.action, "reason": gap.reason} for gap in proof.gaps],
-        "suggestions": [{"clause": each.text, "restores": each.restores} for each in proof.suggestions],
-    }
-
-
-def _run(trace: Trace) -> dict[str, Any]:
-    """The trace as JSON values, without a command that repeats it: the first state need not be reachable."""
-    return {name: value for name, value in trace_to_json(trace).items() if name not in ("command", "replay", "length")}

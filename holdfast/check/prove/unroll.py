@@ -9,15 +9,17 @@ import itertools
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import attrs
+from cattrs import override
 
 from holdfast.check.budget import INTERRUPTED, Budget, Meter, interruptible
+from holdfast.check.json_values import NextProperty, as_object
 from holdfast.check.prove.asking import Askers, LimitExceeded
 from holdfast.check.prove.counterexample import claim_of
 from holdfast.check.prove.prover import SolverLimits, label
-from holdfast.check.result import HOLDS, OUT_OF_BUDGET, VIOLATED, trace_to_json
+from holdfast.check.result import HOLDS, OUT_OF_BUDGET, VIOLATED
 from holdfast.ir.errors import UsageError
 from holdfast.ir.ghosts import ghosts_read
 from holdfast.ir.system import System
@@ -43,11 +45,11 @@ class DepthResult:
     """
 
     model: str
-    verdict: DepthVerdict
+    verdict: Annotated[DepthVerdict, NextProperty("exit_code")]
     depth: int
     queries: int
-    trace: Trace | None = None
     reason: str = ""
+    trace: Annotated[Trace | None, override(rename="finding")] = None
 
     @property
     def exit_code(self) -> int:
@@ -64,16 +66,7 @@ class DepthResult:
 
     def to_json(self) -> dict[str, Any]:
         """The answer as JSON values."""
-        return {
-            "engine": "prove",
-            "model": self.model,
-            "verdict": self.verdict,
-            "exit_code": self.exit_code,
-            "depth": self.depth,
-            "queries": self.queries,
-            "reason": self.reason,
-            "finding": None if self.trace is None else trace_to_json(self.trace),
-        }
+        return {"engine": "prove", **as_object(self)}
 
 
 def unroll(
@@ -118,7 +111,7 @@ def unroll(
                             reason = f"{label(due)}: {answer.reason or 'there is a run in no small size'}"
                             return DepthResult(system.name, "unknown", steps, askers.asked, reason=reason)
                         trace = _trace(system, target or system.file, ghosts, due, found)
-                        return DepthResult(system.name, "violated", steps, askers.asked, trace)
+                        return DepthResult(system.name, "violated", steps, askers.asked, trace=trace)
         except LimitExceeded:
             return DepthResult(system.name, "unknown", steps, askers.asked, reason=str(meter.spent))
         except KeyboardInterrupt:

@@ -9,6 +9,7 @@ from typing import Any
 
 import attrs
 
+from holdfast.check.json_values import as_json
 from holdfast.check.rules.book import Book, BookEntry
 from holdfast.check.rules.code import CodeGuard
 from holdfast.check.rules.evidence import Evidence
@@ -82,12 +83,9 @@ def to_json(answer: RuleAnswer) -> dict[str, Any]:
         "section": {"number": entry.section.number, "title": entry.section.title},
         "text": entry.row.text,
         "parts": dict(entry.row.parts),
-        "rules": [
-            {"label": site.label, "file": site.file, "line": site.line, "actions": dict(site.actions)}
-            for site in holders.sites
-        ],
-        "properties": [attrs.asdict(claim) for claim in holders.claims],
-        "code": [attrs.asdict(guard) for guard in answer.code],
+        "rules": as_json(holders.sites),
+        "properties": as_json(holders.claims),
+        "code": as_json(answer.code),
         "removals": [
             {"model": each.model, "mutant": each.mutant, "way": each.way, "command": plain(each.command)}
             for each in evidence.removals

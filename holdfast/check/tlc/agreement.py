@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from typing import Annotated
 
 import attrs
 
 from holdfast.check.budget import Budget
+from holdfast.check.json_values import written_by
 from holdfast.check.search.engine import search
 from holdfast.check.tlc.answer import TlcAnswer, TlcError, answer_of
 from holdfast.check.tlc.process import NoAnswerError, TlcOutput, Tools, run_tlc
@@ -23,7 +25,11 @@ from holdfast.lower.tla.files import Specification
 from holdfast.runs.matching import fit
 from holdfast.runs.replay import Replayer, Script, StoppedScript
 from holdfast.trace.foreign import ForeignRun
+from holdfast.trace.line import replay_command
 from holdfast.trace.trace import Trace
+
+REPLAY = written_by(replay_command, "replay")
+"""The mark of a run of which JSON has only the command that repeats it."""
 
 
 @attrs.frozen
@@ -53,7 +59,7 @@ class Refinement:
 
     name: str
     holds: bool
-    run: Trace | None = None
+    run: Annotated[Trace | None, REPLAY] = None
 
 
 @attrs.frozen

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import attrs
 
+from holdfast.check.json_values import NextProperty, as_json
 from holdfast.check.result import VIOLATION, Answer, Coverage, to_json
 from holdfast.check.summary import covered, dropped, entry
 from holdfast.runs.shrink import ShrinkResult
@@ -27,7 +28,7 @@ class StopFigures:
     runs: int
     steps: int
     shortest: int
-    longest: int
+    longest: Annotated[int, NextProperty("mean")]
 
     @property
     def mean(self) -> float:
@@ -70,7 +71,7 @@ class WalkFigures(Coverage):
             "initial": self.initial,
             "runs": self.runs,
             "steps": self.steps,
-            "lengths": {stop.reason: attrs.asdict(stop) | {"mean": stop.mean} for stop in (self.every, *self.stops)},
+            "lengths": {stop.reason: as_json(stop) for stop in (self.every, *self.stops)},
             "reached": dict(self.reached),
             **super().to_json(),
         }
