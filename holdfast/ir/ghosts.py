@@ -37,7 +37,7 @@ def ghosts_read(system: System, properties: Iterable[Property]) -> Ghosts:
 def _parts(prop: Property) -> Iterator[Expr]:
     """The expressions of a property that engines evaluate."""
     yield prop.body
-    yield prop.trigger
+    yield prop.premise
     if prop.goal is not None:
         yield prop.goal
 

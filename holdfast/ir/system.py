@@ -66,9 +66,9 @@ class Property:
     """A statement about states or steps.
 
     ``ids``: the rule ids at the start of the docstring (``INV-01``). ``body``: the condition that the property states;
-    for ``leads_to`` it is the premise, and ``goal`` is the condition that must follow. ``trigger``: the premise, under
-    which the property is not trivially true; if no reached state satisfies it, the property is vacuous. ``of``: the
-    action whose steps a step property judges; the property may use the parameters of that action by name.
+    for ``leads_to`` it is the premise, and ``goal`` is the condition that must follow. ``premise``: the condition
+    under which the property is not trivially true; if no reached state satisfies it, the property is vacuous.
+    ``of``: the action whose steps a step property judges; the property may use the parameters of that action by name.
     """
 
     name: str
@@ -77,7 +77,7 @@ class Property:
     doc: str
     params: tuple[Param, ...]
     body: Expr
-    trigger: Expr
+    premise: Expr
     at: Place
     goal: Expr | None = None
     of: str | None = None

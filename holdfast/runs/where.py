@@ -23,7 +23,7 @@ def where_it_fails(
     mine = _own_arguments(machine, prop, args)
     variables, body = _outermost(prop.body)
     instance = attrs.evolve(
-        prop, name=f"{prop.name}__where", of=None, params=(*prop.params, *variables), body=body, trigger=body
+        prop, name=f"{prop.name}__where", of=None, params=(*prop.params, *variables), body=body, premise=body
     )
     for values in itertools.product(*(range(machine.layout.codes(var.type)) for var in variables)):
         if not machine.holds_step(instance, old, state, (*mine, *values)):

@@ -229,7 +229,7 @@ FAULTS = {
     "who yields": ("if prioritised:\n                demote", "if False:\n                demote"),
     "what changes nothing": ("poke(work, LEFT + a, 0)\n            if prioritised", "if prioritised"),
     "cuts counted twice": ("poke(seen, bound, before)", "pass"),
-    "a premise": ("silent & ~triggers", "silent | triggers"),
+    "a premise": ("silent & ~premises", "silent | premises"),
     "a witness": ("2 * index + 1, step)", "2 * index + 1, run)"),
     "a shortest run": ("or steps < stops[stop, 2]", "or steps > stops[stop, 2]"),
     "a repetition": ("bump(counts, REPEATS + 2, 1)", "pass"),

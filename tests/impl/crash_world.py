@@ -119,8 +119,8 @@ class World:
         chosen: dict[str, Any] = {"wal": FAST, "cache": SMALL, "fast_close": v6, **settings}
         self.settings = Settings(**chosen)
         self.now = START
-        handshake = "G1" if self.settings.elects else "G0"
-        self.controller = Controller(Profile(v6=v6, handshake=handshake), now=START)
+        profile = Profile(v6=v6, handshake="G1" if self.settings.elects else "G0")
+        self.controller = Controller(profile, now=START)
         self.store: ObjectStore = MemoryStore()
         self.processes: list[Process] = []
         self.flights: deque[Flight] = deque()

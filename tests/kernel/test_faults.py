@@ -227,7 +227,7 @@ FAULTS |= {
     ),
     "The least violation is the greatest.": in_text(("less = rank[place] < known", "less = rank[place] > known")),
     "A state that a bound cuts off is a deadlock.": in_text(("if total_cuts(notes) != cuts_before:", "if False:")),
-    "An invariant that says something is still waited for.": in_text(("silent & ~triggers(s, silent)", "silent")),
+    "An invariant that says something is still waited for.": in_text(("silent & ~premises(s, silent)", "silent")),
     "Of the rows of a state, the first is lost.": in_text(("for j in range(k):", "for j in range(1, k):")),
 }
 """The faults of the kernel: a sentence for each, and a function that plants it."""

@@ -140,7 +140,7 @@ class numba(Model):
         return self.HITS
 
     @step
-    def step_triggers(self, old: Self) -> bool:
+    def step_premises(self, old: Self) -> bool:
         """INV-03. Fails: the first clock falls."""
         return all(self.s0[t] >= old.s0[t] for t in rows)
 

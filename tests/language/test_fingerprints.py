@@ -95,8 +95,8 @@ def test_a_local_is_no_fill(build: Build) -> None:
 
 
 PROSE = {"at", "doc", "ids"}
-DERIVED = {"trigger", "constant", "given"}
-"""Attributes that follow from others: the trigger from the expression, the rest from who writes a variable."""
+DERIVED = {"premise", "constant", "given"}
+"""Attributes that follow from others: the premise from the expression, the rest from who writes a variable."""
 
 
 def changes(value: Any) -> Iterator[tuple[str, Any]]:

@@ -65,7 +65,7 @@ def operators(system: System) -> Iterator[Operator]:
             for change, claim in _without_premise(prop.body):
                 properties = list(system.properties)
                 # The premise under which the property counts as evaluated is gone too.
-                properties[index] = attrs.evolve(prop, body=claim, trigger=TRUE)
+                properties[index] = attrs.evolve(prop, body=claim, premise=TRUE)
                 changed_system = attrs.evolve(system, properties=tuple(properties))
                 yield Operator(prop.at, prop.name, change, changed_system, None)
 

@@ -159,5 +159,5 @@ def clause(name: str, parts: Sequence[Literal], names: Sequence[Param], like: Pr
         assert isinstance(param.type, SortType | NatType)
         body = Quantified("all", param.name, param.type, body)
     return attrs.evolve(
-        like, name=name, kind="lemma", ids=(), doc="", params=(), body=body, trigger=body, goal=None, of=None
+        like, name=name, kind="lemma", ids=(), doc="", params=(), body=body, premise=body, goal=None, of=None
     )

@@ -79,7 +79,7 @@ def _wanted(system: System, assumed: Sequence[Property], goals: Sequence[Propert
         problem = f"{prop.title} is true in every state, so it says nothing"
         yield _Possibility(f"{prop.name} can be false", _falsified(prop), problem, prop.name)
     for prop in dict.fromkeys([*assumed, *goals]):
-        if prop.trigger != TRUE:
+        if prop.premise != TRUE:
             where = "step" if prop.kind == "step" else "state"
             problem = f"the premise of {prop.title} is true of no {where} where all that is assumed holds"
             yield _Possibility(f"{prop.name} says something", _premised(prop, names), problem, prop.name, False)

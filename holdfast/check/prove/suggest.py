@@ -183,7 +183,7 @@ class Suggester:
             kind="witness",
             params=mine,
             body=literal.expr,
-            trigger=literal.expr,
+            premise=literal.expr,
             of=None,
         )
         choices = list(itertools.product(*(range(machine.layout.codes(param.type)) for param in mine)))

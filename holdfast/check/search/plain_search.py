@@ -187,7 +187,7 @@ class PlainSearch(Exploration):
             if first >= 0:
                 self._note_violated_by_step(state, (new, index, args), first)
         if self.vacuous_steps[index]:
-            self._note_triggered_by_step(state, index, steps)
+            self._note_premises_of_step(state, index, steps)
 
     def _note_violated_by_step(self, state: bytes, edge: Edge, first: int) -> None:
         checked = self.machine.checked_steps
@@ -195,7 +195,7 @@ class PlainSearch(Exploration):
             if self.violates(prop, state, edge):
                 keep_least(self.violations, self.found_step(prop, state, edge[0], self.counters.depth + 1))
 
-    def _note_triggered_by_step(self, state: bytes, index: int, steps: list[tuple[bytes, Args]]) -> None:
+    def _note_premises_of_step(self, state: bytes, index: int, steps: list[tuple[bytes, Args]]) -> None:
         seen = [
             prop
             for prop in self.vacuous_steps[index]

@@ -61,7 +61,7 @@ def compile_property(member: Member, context: Context, actions: tuple[Action, ..
         doc=member.doc,
         params=tuple(params),
         body=body,
-        trigger=premise,
+        premise=premise,
         at=member.module.place(member.node),
         goal=None if goal is None else simplify(goal),
         of=mark.of,

@@ -18,7 +18,7 @@ import numpy as np
 from holdfast.lower.kernel.injected import (
     BOUNDS, COUNTS, CUTS, ENDS, FAN, HAS_FINALS, HAS_WITNESSES, PENDING, REACHED, REDUCED, REPEATED, REPEATS,
     STATES, STEPS, WORDS, Blocks, Line, Rows, State, address, canonical, entry, finals, hashed, holds, invariants,
-    invariants_failing, jit, load, peek, poke, prefetch, put, successors, triggers, witnesses,
+    invariants_failing, jit, load, peek, poke, prefetch, premises, put, successors, witnesses,
 )  # fmt: skip
 
 # The template begins here.
@@ -80,8 +80,8 @@ def note_steps(notes, bad, new, old):
 
 
 @jit
-def note_triggers(notes, said):
-    """Drop the step properties in the bit mask ``said`` from those whose trigger has never been true."""
+def note_premises(notes, said):
+    """Drop the step properties in the bit mask ``said`` from those whose premise has never been true."""
     poke(notes, PENDING, peek(notes, PENDING) & ~said)
 
 
@@ -271,7 +271,7 @@ def check(directory: Rows, first, step, seen: Line, notes: Line):
     """Check the new states of each ``step``-th partition, from ``first`` on: those behind the first ``seen[part]``.
 
     Notes the least state for each invariant that fails and each witness that is reached, and which properties have had
-    a true trigger.
+    a true premise.
     """
     notes_at = address(notes)
     for part in range(first, directory.shape[0], step):
@@ -283,7 +283,7 @@ def check(directory: Rows, first, step, seen: Line, notes: Line):
                 note_least(notes_at + 8 * STATES, invariants_failing(s, -1), s)
             silent = peek(notes_at, PENDING + 1)
             if silent:
-                poke(notes_at, PENDING + 1, silent & ~triggers(s, silent))
+                poke(notes_at, PENDING + 1, silent & ~premises(s, silent))
             # A witness stays pending until the level ends: it is the least state of the level that counts.
             if HAS_WITNESSES and peek(notes_at, PENDING + 2):
                 found = witnesses(s, peek(notes_at, PENDING + 2))

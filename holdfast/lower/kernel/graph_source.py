@@ -1,7 +1,7 @@
 """The kernel's text of one model for its state graph: the functions that ``graph_driver.py`` calls.
 
 A step of a graph is the state it leads to, and a label: the number of the fairness demand that the step serves. The
-properties are leads-to properties: a trigger and a goal, evaluated in every state.
+properties are leads-to properties: a premise and a goal, evaluated in every state.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class GraphSource(KernelSource):
         return "\n".join(["def successors(s, rows, notes):", "    k = 0", *calls, "    return k", ""])
 
     def _asked(self, number: int, prop: Property) -> str:
-        """A function that writes for each of ``n`` states: 1 if the trigger holds, plus 2 if the goal holds."""
+        """A function that writes for each of ``n`` states: 1 if the premise holds, plus 2 if the goal holds."""
         args = "".join(f", {code_name(param)}" for param in prop.params)
         asked = [f"def {numbered('judge', number)}(s{args}):", f"    {self.words('s')} = s", "    found = 0"]
         assert prop.goal is not None, prop.name

@@ -56,8 +56,8 @@ class GatherRows:
 
     def taken(self, state: str, args: str) -> list[str]:
         comma = f", {args}" if args else ""
-        steps, triggers, again = (
-            self.source.name(family, self.action) for family in ("steps", "step_triggers", "again")
+        steps, premises, again = (
+            self.source.name(family, self.action) for family in ("steps", "step_premises", "again")
         )
         lines = [f"t = ({state},)"]
         # The properties of every step are checked later, for all rows at once: ``KernelSource._look_at_steps``.
@@ -66,7 +66,7 @@ class GatherRows:
             lines += [
                 f"bad = {steps}(t, s{comma})",
                 "if bad: note_steps(notes, bad, t, s)",
-                f"if peek(notes, PENDING) & {own}: note_triggers(notes, {triggers}(t, s{comma}))",
+                f"if peek(notes, PENDING) & {own}: note_premises(notes, {premises}(t, s{comma}))",
             ]
         # A step that changes nothing is its own repetition.
         if self.action in self.source.idempotent:

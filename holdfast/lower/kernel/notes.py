@@ -20,7 +20,7 @@ def shapes(*, words: int, actions: int, steps: int, checked: int, witnesses: int
     """The parts of a kernel's block, from the number of words of a state, of actions, and of properties of each kind.
 
     - ``taken`` and ``repeats`` count steps and repeated steps by action, ``cuts`` counts by bound.
-    - ``pending``: three bit masks. Step properties, and then invariants and lemmas, whose trigger has never been true;
+    - ``pending``: three bit masks. Step properties, and then invariants and lemmas, whose premise has never been true;
       and witnesses not reached yet.
     - ``counts``: the repetitions that a bound cut, and the states without a step that are no deadlock because a bound
       cut one.

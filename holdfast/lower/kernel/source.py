@@ -74,9 +74,9 @@ class KernelSource:
         """All functions, each with its decorator, behind the constants that they need."""
         # Writing a function gives its rules and bounds their places in the statistics, so ``_module`` comes last.
         parts = [*self._states(), self._canonical()]
-        parts += [self._step_masks(None, part) for part in ("body", "trigger")]
+        parts += [self._step_masks(None, part) for part in ("body", "premise")]
         for action in self.system.actions:
-            parts += [self._step_masks(action, part) for part in ("body", "trigger")]
+            parts += [self._step_masks(action, part) for part in ("body", "premise")]
             if action in self.idempotent:
                 parts.append(self._again(action))
             parts.append(self._every(action, "every", GatherRows(self, action)))
@@ -84,7 +84,7 @@ class KernelSource:
         parts.append(self._successors())
         parts.append(self._first_failing("invariants", self.checked))
         parts.append(self._mask("invariants_failing", self.checked, "body", failing=True))
-        parts.append(self._mask("triggers", self.checked, "trigger", failing=False))
+        parts.append(self._mask("premises", self.checked, "premise", failing=False))
         parts.append(self._mask("witnesses", self.witnesses, "body", failing=False))
         parts.append(self._mask("finals", self.finals, "body", failing=False))
         return self._module(parts)
@@ -291,18 +291,18 @@ class KernelSource:
         """A function to a bit mask: the properties of the mask ``wanted`` whose part holds (if ``failing``, fails)."""
         lines = [f"def {name}(s, wanted):", f"    {self.words('s')} = s", "    found = 0"]
         for index, prop in enumerate(props):
-            text = self._term(prop, prop.body if part == "body" else prop.trigger)
+            text = self._term(prop, prop.body if part == "body" else prop.premise)
             text = f"not ({text})" if failing else f"({text})"
             lines.append(f"    if wanted & {1 << index} and {text}: found |= {1 << index}")
         return "\n".join([*lines, "    return found", ""])
 
     def _step_masks(self, action: Action | None, part: str) -> str:
-        """A function to a bit mask: the step properties that a step violates (body), or whose trigger holds.
+        """A function to a bit mask: the step properties that a step violates (body), or whose premise holds.
 
         It asks the properties of one action's steps, or those of every step (None).
         """
         args = "".join(f", {code_name(param)}" for param in action.params) if action else ""
-        family = "steps" if part == "body" else "step_triggers"
+        family = "steps" if part == "body" else "step_premises"
         lines = [
             f"def {self.name(family, action)}(s, o{args}):",
             f"    {self.words('s')} = s",
@@ -311,7 +311,7 @@ class KernelSource:
         ]
         for index, prop in enumerate(self.steps):
             if prop.of == (action.name if action else None):
-                text = self._term(prop, prop.body if part == "body" else prop.trigger, action)
+                text = self._term(prop, prop.body if part == "body" else prop.premise, action)
                 text = f"not ({text})" if part == "body" else f"({text})"
                 lines.append(f"    if {text}: found |= {1 << index}")
         return "\n".join([*lines, "    return found", ""])
@@ -339,7 +339,7 @@ class KernelSource:
             "        t = load(rows, j)",
             f"        bad = steps_of_all(t, s) if {changed or '0'} else still",
             "        if bad: note_steps(notes, bad, t, s)",
-            f"        if peek(notes, PENDING) & {every}: note_triggers(notes, step_triggers_of_all(t, s))",
+            f"        if peek(notes, PENDING) & {every}: note_premises(notes, step_premises_of_all(t, s))",
         ]
 
     def steps_of(self, action: Action | None) -> int:

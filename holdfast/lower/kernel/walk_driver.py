@@ -15,8 +15,8 @@ import numpy as np
 from holdfast.lower.kernel.injected import (
     ACTIONS, CHANCE, CUTS, HAS_FINALS, HAS_WITNESSES, HITS, LEFT, MET, ORDER, PAIRS, POINTS, PRIORITISED, PROCESSES,
     SAMPLED, SILENT, STATE_BITS, STRIDES, SWARM, TAKEN, UNREACHED, WEIGHTS, Line, Rows, Unsigned, address, entry,
-    finals, inlined, invariants, jit, judge, list_step, load, number_of, offers, outline, peek, poke, state_of,
-    triggers, witnesses,
+    finals, inlined, invariants, jit, judge, list_step, load, number_of, offers, outline, peek, poke, premises,
+    state_of, witnesses,
 )  # fmt: skip
 
 # The template begins here.
@@ -246,17 +246,17 @@ def note_violation(found, run, step, a, s, t, bad):
     poke(found, 3, invariants(t))
     poke(found, 4, bad)
     poke(found, 5, witnesses(s, -1))
-    poke(found, 6, triggers(s, -1))
+    poke(found, 6, premises(s, -1))
 
 
 @jit
 def look(s, run, step, counts, reached):
-    """Note which triggers of invariants and which witnesses hold in a state, of those still waited for."""
+    """Note which premises of invariants and which witnesses hold in a state, of those still waited for."""
     if SAMPLED:
         note_state(s, counts)
     silent, unreached = peek(counts, SILENT), peek(counts, UNREACHED)
     if silent:
-        poke(counts, SILENT, silent & ~triggers(s, silent))
+        poke(counts, SILENT, silent & ~premises(s, silent))
     if HAS_WITNESSES and unreached:
         found = witnesses(s, unreached)
         if found:

@@ -35,9 +35,9 @@ class WalkSource(KernelSource):
 
     def text(self) -> str:
         parts = [*self._states(), *self._listing()]
-        parts += [self._step_masks(None, part) for part in ("body", "trigger")]
+        parts += [self._step_masks(None, part) for part in ("body", "premise")]
         for action in self.system.actions:
-            parts += [self._step_masks(action, part) for part in ("body", "trigger")]
+            parts += [self._step_masks(action, part) for part in ("body", "premise")]
             if action in self.idempotent:
                 parts.append(self._again(action))
             parts.append(self._every(action, "offer", _ListSteps(self, action)))
@@ -47,7 +47,7 @@ class WalkSource(KernelSource):
         parts.append(self._dispatch("judge(a, t, s, number, counts)", "judge", "(t, s, number, counts)", "0"))
         parts.append(self._outline())
         parts.append(self._first_failing("invariants", self.checked))
-        parts.append(self._mask("triggers", self.checked, "trigger", failing=False))
+        parts.append(self._mask("premises", self.checked, "premise", failing=False))
         parts.append(self._mask("witnesses", self.witnesses, "body", failing=False))
         parts.append(self._mask("finals", self.finals, "body", failing=False))
         return self._module(parts)
@@ -64,7 +64,7 @@ class WalkSource(KernelSource):
         - ``work``: the stream's state and stride (CHANCE); the schedule (PROCESSES, POINTS, PRIORITISED, STRIDES);
           whether there is a swarm (SWARM); the weights of the actions as drawn (WEIGHTS), and as left in the present
           state (LEFT); room for a copy of the cuts (CUTS); the processes by priority, then the change points (ORDER).
-        - ``counts``: bit masks of the step properties (0), and of the invariants and lemmas (SILENT), whose trigger has
+        - ``counts``: bit masks of the step properties (0), and of the invariants and lemmas (SILENT), whose premise has
           never been true; a bit mask of the witnesses not reached yet (UNREACHED); the repetitions that a bound cut
           (UNSHOWN); repetitions and steps by action (REPEATS, TAKEN); in a sample the pairs of actions (PAIRS), and
           the bit set of signatures (MET).
@@ -132,7 +132,7 @@ class WalkSource(KernelSource):
         args = "".join(f", {code_name(param)}" for param in action.params)
         if relevant:
             yield f"bad = steps_of_all(t, s) | {self.name('steps', action)}(t, s{args})"
-            said = f"step_triggers_of_all(t, s) | {self.name('step_triggers', action)}(t, s{args})"
+            said = f"step_premises_of_all(t, s) | {self.name('step_premises', action)}(t, s{args})"
             yield f"if peek(counts, 0) & {relevant}: poke(counts, 0, peek(counts, 0) & ~({said}))"
         if idempotent:
             yield "if t != s:"

@@ -45,7 +45,7 @@ class ViolatingRun:
     witness: int
     """Bit mask of the witnesses that hold in the state before the last step."""
     premises: int
-    """Bit mask of the invariants and lemmas whose trigger holds in the state before the last step."""
+    """Bit mask of the invariants and lemmas whose premise holds in the state before the last step."""
 
 
 @attrs.define
@@ -109,7 +109,7 @@ class Walks:
     def runs(self, first: int, last: int, after: WalkTally | None = None) -> WalkTally:
         """Make the runs from ``first`` to one before ``last``, or up to the first that violates something; count them.
 
-        ``after`` is the tally of earlier runs: the triggers and witnesses that they met are not waited for again.
+        ``after`` is the tally of earlier runs: the premises and witnesses that they met are not waited for again.
         Looking for those takes as long as everything else together. May be called from several threads at once.
         """
         block = self._block(after, room=1)

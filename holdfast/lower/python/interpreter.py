@@ -170,12 +170,12 @@ class Interpreter:
         ``args`` are as for ``holds`` or ``holds_step``. A step property needs the state before the step as ``old``. A
         property whose premise is true nowhere is vacuous.
         """
-        return self._property(prop, "trigger")(state, state if old is None else old, args)
+        return self._property(prop, "premise")(state, state if old is None else old, args)
 
-    def _property(self, prop: Property, part: Literal["body", "goal", "trigger"]) -> Callable[..., bool]:
+    def _property(self, prop: Property, part: Literal["body", "goal", "premise"]) -> Callable[..., bool]:
         found = self._predicates.get((part, id(prop)))
         if found is None:
-            expr = {"body": prop.body, "goal": prop.goal, "trigger": prop.trigger}[part]
+            expr = {"body": prop.body, "goal": prop.goal, "premise": prop.premise}[part]
             assert expr is not None, f"{prop.name} has no {part}"
             name, what = numbered("says", len(self._predicates)), f"property {prop.title}"
             source = predicate(self._writer(what), name, expr, parameters(prop, self._action_of(prop)))

@@ -131,7 +131,7 @@ class Encoding:
 
     def premise(self, prop: Property, state: State) -> z3.BoolRef:
         """The formula that the premise of a property of states is true: otherwise it holds without saying anything."""
-        return self._formula(prop, prop.trigger, Bindings({}, state))
+        return self._formula(prop, prop.premise, Bindings({}, state))
 
     def holds_of(self, prop: Property, step: Transition) -> z3.BoolRef:
         """The formula that a step property holds of a step."""
@@ -139,7 +139,7 @@ class Encoding:
 
     def premise_of(self, prop: Property, step: Transition) -> z3.BoolRef:
         """The formula that the premise of a step property is true of a step."""
-        return self._formula(prop, prop.trigger, self._at(prop, step))
+        return self._formula(prop, prop.premise, self._at(prop, step))
 
     def _at(self, prop: Property, step: Transition) -> Bindings:
         names: dict[str, Value] = {param.name: step.arguments[param.name] for param in prop.params}

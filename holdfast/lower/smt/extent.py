@@ -68,7 +68,7 @@ def width(system: System, sizes: Mapping[str, int]) -> int:
         for kind in (*var.keys, var.value):
             magnitudes.note(kind)
     for prop in system.properties:
-        for part in (prop.body, prop.trigger, prop.goal):
+        for part in (prop.body, prop.premise, prop.goal):
             if part is not None:
                 magnitudes.of(part)
     # One bit for the sign, and one because a sum or the end of a range may be one larger.
