@@ -15,9 +15,9 @@ def words(text: str) -> tuple[str, ...]:
 
 MEMBERS = words("""
 of_all self max min one deadlock canonical successors invariants finals witnesses premises triggers load put hashed
-listed wrapped explore best rows notes s t o k out c found once Init Next vars Spec TypeOK Nil Inv CHOOSE state old_clock
+listed explore best rows notes s t o k out c found once Init Next vars Spec TypeOK Nil Inv CHOOSE state old_clock
 next prime size bound all any abs count sum value some zero least Nodes node Node_0 n1 t1 i1 steps bump peek poke
-np jit CUT HIT TAKEN WORDS none lo hi go_idempotent tiny_scope Fairness UNCHANGED Sequences EXCEPT budget
+wrapped np jit CUT HIT TAKEN WORDS none lo hi go_idempotent tiny_scope Fairness UNCHANGED Sequences EXCEPT budget
 """)
 """Names for fields and methods: one name each, as in Python."""
 
