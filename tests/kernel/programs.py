@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-ONES = (-9, -4, -1, 0, 1, 2, 5, 63, 64, 1 << 40, (1 << 63) - 1, -(1 << 63))
+ONES = (-9, -4, -1, 0, 1, 2, 3, 5, 63, 64, 1 << 40, (1 << 63) - 1, -(1 << 63))
 """Numbers where signs, widths and shifts show."""
 
 FUNCTIONS = {
@@ -70,6 +70,10 @@ return n""",
     ),
     "leaving the parts": (
         "n = 0\nfor each in (x & 7, y & 7, 2):\n    if each == 3: break\n    n = n * 8 + each\nreturn n"
+    ),
+    "a part that is kept": (
+        "n = 0\nfor each in (x & 7, y & 7, 2):\n    if each == 3: break\n    kept = each\n    n += 1\n"
+        "return each * 100 + (kept if n else 9) * 10 + n"
     ),
     "a call": "return helper(x & 7, y & 7) + helper(x < y, y & 1)",
     "a call of tuples": "a, t = paired(x & 7, y & 7)\nb, u = paired(2, 1)\nreturn (a + b) * 100 + t[0] * 10 + u[1]",
@@ -180,6 +184,9 @@ class Draw:
                 case 3:
                     other = [f"    {line}" for line in self.body(depth - 1, loops)]
                     lines += [f"if {self.truth(1)}:", *inside, "else:", *other]
+                case 4 if self.draws.random() < 0.3:
+                    inner = [f"    {line}" for line in self.body(depth - 1, loops + 1)]
+                    lines += [f"for i{loops} in ({self.number(1)}, {self.number(1)}, 7):", *inner, f"x ^= i{loops}"]
                 case 4:
                     inner = [f"    {line}" for line in self.body(depth - 1, loops + 1)]
                     lines += [f"for i{loops} in range({self.number(0)} % 4):", *inner]

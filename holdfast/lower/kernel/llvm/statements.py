@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from holdfast.lower.kernel.llvm.arithmetic import parts
 from holdfast.lower.kernel.llvm.blocks import Blocks
@@ -40,6 +40,7 @@ class FunctionWriter(ExpressionWriter):
         """The labels to go on and to leave at, of each loop that is open."""
         self._settled = False
         self._bound = Counter(_bound(function.body))
+        """How often the translated function gives each variable a value, by place: see ``set``."""
 
     def written(self, symbol: str) -> str:
         """LLVM's text of the function under this name."""
@@ -76,7 +77,7 @@ class FunctionWriter(ExpressionWriter):
         if kind != before:
             self._settled = self._settled and before is None
             self.kinds[name] = kind
-        # The only value of a variable has a known range wherever the variable is read.
+        # If only one place gives the variable a value, the value's range holds wherever the variable is read.
         if self._bound[name] == 1 and name not in self.given and value.lo is not None and value.hi is not None:
             self.ranges[name] = (value.lo, value.hi)
         operands = self.converted(value, kind).operands
@@ -249,11 +250,14 @@ def _ends(start: TypedValue, stop: TypedValue, *, downward: bool) -> tuple[int |
     return (stop.lo + 1, start.hi) if downward else (start.lo, stop.hi - 1)
 
 
-def _bound(body: Sequence[ast.stmt]) -> list[str]:
-    """The variables that statements give values to, once for each place."""
-    return [
-        node.id
-        for statement in body
-        for node in ast.walk(statement)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    ]
+def _bound(body: Sequence[ast.stmt]) -> Iterator[str]:
+    """The variables that statements give values to, once for each place of the translated function."""
+    for statement in body:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                yield node.id
+            # A loop over a tuple is written out, so each place in it becomes several.
+            if isinstance(node, ast.For) and not (
+                isinstance(node.iter, ast.Call) and ast.unparse(node.iter.func) == "range"
+            ):
+                yield from _bound([ast.Assign([node.target], node.iter), *node.body])
