@@ -93,6 +93,7 @@ def ablations(
         return
     if whole.verdict != "proved":
         raise UsageError(f"{target} is not proved as it is; `holdfast prove {target}` says what is missing")
+    ask.known = whole.cores
     for lemma in system.of_kind("lemma"):
         if lemmas is None or lemma.name in lemmas:
             found = _without(ask, system, lemma)
@@ -103,7 +104,10 @@ def ablations(
 
 @attrs.define
 class _Asking:
-    """Proves variations of a system within one budget. It searches no scope, so it finds no violated property."""
+    """Proves variations of a system within one budget. It searches no scope, so it finds no violated property.
+
+    ``known``: the cores of the proof with every lemma. A variation asks only about obligations that needed its lemma.
+    """
 
     system: System
     target: str
@@ -111,6 +115,7 @@ class _Asking:
     progress: Callable[[str], None]
     cores: int | None
     limits: SolverLimits | None
+    known: Mapping[str, Sequence[str]] = attrs.field(factory=dict)
     _spent: float = 0.0
 
     def __call__(self, system: System, what: str) -> ProofResult:
@@ -127,6 +132,7 @@ class _Asking:
             searched=False,
             sane=False,
             tried=False,
+            known=self.known,
         )
         self._spent += found.timing.seconds
         return found

@@ -8,7 +8,7 @@ this is a defect. Otherwise a lemma is missing, and the counterexample to induct
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import attrs
 
@@ -32,6 +32,7 @@ from holdfast.check.search.engine import Engine, search
 from holdfast.ir.system import Scope, System
 from holdfast.lower.smt.instance import NotFound
 from holdfast.lower.smt.logic import Logic, sorts_of
+from holdfast.lower.smt.solve import SolverAnswer
 from holdfast.lower.smt.theory import Obligation, obligations
 
 SCOPES = ("tiny", "default")
@@ -65,6 +66,7 @@ def prove(
     tried: bool = True,
     second: bool = False,
     logic: type[Logic] = Logic,
+    known: Mapping[str, Sequence[str]] | None = None,
 ) -> ProofResult:
     """Prove the properties for any sizes, or say what stands in the way. The first Ctrl-C returns a partial result.
 
@@ -75,6 +77,8 @@ def prove(
     number of consecutive states. ``explain``: minimize the assumptions of each proof (slow). ``suggest``: look for
     clauses that exclude a counterexample. ``searched``: search the scopes; else no verdict is ``violated``. ``sane``:
     check that the proof is not vacuous. ``tried``: check it with a search of other sizes. ``second``: ask cvc5 as well.
+    ``known``: ``cores`` of the proof of a system that differs in its properties alone; an obligation is not asked again
+    if everything that its proof needed is still assumed.
 
     Raises UsageError if the names select nothing provable, and ModelError if a scope contradicts the model.
     """
@@ -86,7 +90,7 @@ def prove(
                 system, properties, askers, target or system.file, limits or SolverLimits(), progress or _quiet
             )
             run.lemmas_from, run.seeds, run.logic_of, run.minimal = lemmas_from, seeds, logic, explain
-            run.length = length
+            run.length, run.known = length, known or {}
             try:
                 run.go(suggest=suggest, searched=searched, sane=sane, tried=tried, second=second)
             except LimitExceeded:
@@ -203,7 +207,12 @@ class _Proof(ProofState):
         standings = [Standing(due) for due in dues]
         for each in standings:
             self.standings.setdefault(claim_of(self.system, each.due).name, []).append(each)
-        prover.begin(standings, names)
+        for each in standings:
+            core = self.known.get(label(each.due))
+            # The core alone contradicts the obligation's opposite, whatever else is assumed.
+            if core is not None and set(core) <= set(names):
+                each.answer = SolverAnswer("unsat", tuple(core))
+        prover.begin([each for each in standings if not each.met], names)
         for each in standings:
             if not each.met:
                 self._look_into(logic, prover, each, names)

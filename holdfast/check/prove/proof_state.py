@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from holdfast.check.budget import Meter
 from holdfast.check.prove.asking import Askers
 from holdfast.check.prove.counterexample import claim_of
-from holdfast.check.prove.prover import SolverLimits, Standing
+from holdfast.check.prove.prover import SolverLimits, Standing, label
 from holdfast.check.prove.rests import ProofGround
 from holdfast.check.prove.result import (
     Counterexample,
@@ -43,6 +43,7 @@ class ProofState:
     logic_of: type[Logic]
     minimal: bool
     length: int
+    known: Mapping[str, Sequence[str]]
 
     def __init__(
         self,
@@ -121,6 +122,12 @@ class ProofState:
             rests_on=self.grounds,
             second=self.second,
             notes=tuple(self._notes()),
+            cores={
+                label(each.due): each.answer.core
+                for group in self.standings.values()
+                for each in group
+                if each.met and each.length == 1
+            },
             timing=ProofTiming(
                 meter.seconds,
                 self.askers.seconds,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import attrs
@@ -130,7 +131,8 @@ class ProofResult:
     ``searched``: the searches of the scopes; if one of them has a finding, the verdict is ``violated``. ``trial``: the
     searches of other sizes after everything was proved; None if there were none. ``rests_on``: the grounds of the
     proof. ``second``: the answers of a second prover; None if it was not asked. ``unneeded``: the lemmas that no proof
-    needs. ``unstable``: the properties that some seed does not prove.
+    needs. ``unstable``: the properties that some seed does not prove. ``cores``: for each obligation that Z3 met, by
+    its text, the invariants and lemmas that sufficed.
     """
 
     model: str
@@ -153,6 +155,7 @@ class ProofResult:
     trial: Annotated[ProofTrial | None, written_by(_trial)]
     notes: tuple[str, ...]
     timing: ProofTiming = attrs.field(eq=False)
+    cores: Annotated[Mapping[str, tuple[str, ...]], OMITTED] = attrs.field(eq=False, factory=dict)
 
     @property
     def queries(self) -> int:
