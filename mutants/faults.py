@@ -40,7 +40,7 @@ class PlantedFault:
     lines: tuple[int, int]
     statement: tuple[int, int]
     at_import: tuple[str, ...]
-    """For a fault outside of functions: the names that its statement defines."""
+    """For a fault outside of functions: the names that its statement defines, or else the class around it."""
 
     @property
     def folder(self) -> str:
@@ -197,12 +197,13 @@ class _Finder:
         self.found.append(PlantedFault(self._file, function, operator, before, after, start, lines, statement, names))
 
     def _defined(self, statement: tuple[int, int]) -> Iterator[str]:
-        """The names that a statement outside of functions defines: the classes around it, then its target."""
-        yield from (scope.name for scope in self._scopes)
+        """The names that a statement outside of functions defines: its targets, or else the class around it."""
         lines = b"\n".join(self._source.splitlines()[statement[0] - 1 : statement[1]]).decode()
-        target = lines.strip().split("=")[0].split(":")[0].split(" ")[0].strip()
-        if target.isidentifier():
-            yield target
+        targets = [target.strip() for target in lines.strip().split("=")[0].split(":")[0].split(",")]
+        if all(map(str.isidentifier, targets)):
+            yield from targets
+        else:
+            yield from (scope.name for scope in self._scopes[-1:])
 
     def _byte(self, line: int, column: int) -> int:
         return self._starts[line - 1] + column

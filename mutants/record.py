@@ -39,14 +39,14 @@ class CoverageRecord:
         """The bit mask of the tests that reach a fault.
 
         For a fault in a function: the tests that run one of the fault's lines, or else a line of its statement. For a
-        fault outside of functions, which runs at an import: the tests that run a line that mentions the name that the
+        fault outside of functions, which runs at an import: the tests that run a line that mentions a name that the
         statement defines, or else any line of the file.
         """
         lines = self.lines.get(fault.file, {})
         if fault.at_import:
             anywhere = _any(lines.values())
-            # The innermost name comes last. Prefer tests that use the name and run the file, then any that use it.
-            found = self.uses.get(fault.at_import[-1], 0)
+            # Prefer tests that use a name and run the file, then any that use it.
+            found = _any(self.uses.get(name, 0) for name in fault.at_import)
             found = (found & anywhere) or found or anywhere
         else:
             found = _among(lines, fault.lines) or _among(lines, fault.statement)

@@ -165,6 +165,24 @@ def test_who_reaches_what(toy: Path) -> None:
     assert (at_import.at_import, record.reaching(at_import)) == (("X",), 3)
 
 
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("X: int = 2", ("X",)),
+        ("FIRST, LAST = 1, 5", ("FIRST", "LAST")),
+        ("class Problem(Exception):\n    exit_code = 2", ("exit_code",)),
+        ("class Table:\n    if f(2):\n        pass", ("Table",)),
+    ],
+)
+def test_who_reaches_a_constant(toy: Path, source: str, names: tuple[str, ...]) -> None:
+    """Tests reach a statement that runs at an import by using any name that it defines, or else the class around it."""
+    (toy / "holdfast" / "ir" / "same.py").write_text(f"{source}\n")
+    record = CoverageRecord([BOTH, SAME], [1.0, 1.0], {}, {}, {names[-1]: 2, "other": 1}, [])
+    found = faults_of(toy, "holdfast/ir")
+    assert found
+    assert {(each.at_import, record.reaching(each)) for each in found} == {(names, 2)}
+
+
 def test_a_record_is_brought_up_to_date() -> None:
     """Removed tests leave the record, new tests enter it, and all tests keep the lines they reach."""
     lines = {"holdfast/ir/same.py": {1: 0b111, 5: 0b010, 6: 0b101}}
