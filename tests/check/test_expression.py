@@ -16,6 +16,7 @@ from holdfast.runs.explorer.cell_expression import CellExpressions
 from holdfast.runs.explorer.expression import Expression, ExpressionCompiler, short
 from holdfast.runs.replay import Replayer, Script
 from holdfast.trace.trace import Trace
+from tests.check.conftest import Compiled
 
 
 @pytest.fixture(scope="module")
@@ -132,6 +133,34 @@ def test_what_means_nothing(compiler: ExpressionCompiler, text: str, said: str) 
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
     assert "\0" not in str(refused.value)
+
+
+RULED = """
+on: bool
+tiny = Scope({})
+@init
+def begin(self) -> None:
+    self.on = False
+@action
+def turn(self) -> None:
+    require(self.may_turn(), "RD-01")
+    self.on = True
+def may_turn(self) -> bool:
+    if rule("RD-02", not self.on):
+        return True
+    return self.on
+"""
+
+
+@pytest.mark.parametrize("text", ["may_turn()", "on or not self.may_turn()"])
+def test_an_expression_reads_no_rule(compiled: Compiled, text: str) -> None:
+    """An expression is about a state. It may not call a helper that asks a rule, since rules can be removed."""
+    system = compiled(RULED)
+    compiler = ExpressionCompiler(system, Interpreter(system, system.scopes["tiny"]).layout)
+    with pytest.raises(UsageError) as refused:
+        compiler.compile(text)
+    said = "it reads the rule RD-02; say what it means in terms of the state"
+    assert str(refused.value) == f"{text}: {said}"
 
 
 # Without a model --------------------------------------------------------------------------------------------------
