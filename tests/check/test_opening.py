@@ -15,7 +15,7 @@ import pytest
 from holdfast.check.search.engine import search
 from holdfast.ir.errors import UsageError
 from holdfast.ir.removal import remove_rules
-from holdfast.runs.loading import ImpossibleError, LoadedRun, RunSource, _said, open_trace
+from holdfast.runs.loading import ImpossibleError, LoadedRun, RunHeader, RunSource, _said, open_trace
 from holdfast.runs.replay import Replayer, Script
 from holdfast.trace.itf import Optionals, itf_object, itf_text, write_itf
 from holdfast.trace.itf_read import itf_run
@@ -211,6 +211,78 @@ def test_a_run_of_tlc_on_a_model(name: str) -> None:
     assert open_trace(LINE).trace == opened.trace
 
 
+@pytest.mark.parametrize(
+    ("said", "claim"),
+    [
+        ("OneHandle", "one_handle"),
+        ("HolderOpenedLast", "holder_opened_last"),
+        ("holder_opened_last", "holder_opened_last"),
+        ("EpochsGrow", "one_handle"),  # The run does not violate it.
+        ("TypeOK", "one_handle"),  # The model has no such property.
+    ],
+)
+def test_a_run_of_tlc_claims_what_tlc_said(tmp_path: Path, said: str, claim: str) -> None:
+    """Of several violated properties the run claims the one that TLC names, and otherwise the first."""
+    path = tmp_path / "run.txt"
+    text = (FOREIGN / "table.plain.txt").read_text()
+    path.write_text(text.replace("Invariant OneHandle is violated", f"Invariant {said} is violated"))
+    shown = open_trace(str(path), model=f"{TABLE} tiny -ST-14").trace.claim
+    assert shown is not None
+    assert shown.name == claim
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("used = {<<p1, s1, 1>>}", "used = {{p1, s1, 1}}", "used is given for {1, p1, s1}, which is no tuple of 3"),
+        ("used = {<<p1, s1, 1>>}", "used = {1}", "used is given for 1, which is no tuple of 3"),
+        ("used = {<<p1, s1, 1>>}", "used = {<<p1, s1>>}", "used is given for <<p1, s1>>, which is no tuple of 3"),
+        ("used = {<<p1, s1, 1>>}", "used = {<<p1, 1, s1>>}", "used is 1, and no Stream"),
+        ("used = {<<p1, s1, 1>>}", "used = 1", "used is 1, and no function"),
+        ("opened = {s1}", "opened = {1}", "opened is 1, and no Stream"),
+        ("opened = {s1}", "opened = (s1 :> 1)", "opened is 1, and no bool"),
+        ("epoch = (s1 :> 1)", "epoch = (s1 :> TRUE)", "epoch is TRUE, and no Epoch"),
+        ("epoch = (s1 :> 1)", "epoch = (s9 :> 1)", "epoch is s9: 's9' is not a value of Stream in scope tiny"),
+        ("owner = (s1 :> n1)", "owner = (s1 :> 1)", "owner is 1, and no Node"),
+        ("<<p2, s1>> :> 0)\n/\\ used = {<<p1", "<<p2, 1>> :> 0)\n/\\ used = {<<p1", "handle is 1, and no Stream"),
+    ],
+)
+def test_a_value_of_another_type(tmp_path: Path, old: str, new: str, problem: str) -> None:
+    """A value in a file that does not have the type of its field is refused with the state, the field and the value."""
+    text = (FOREIGN / "table.plain.txt").read_text()
+    assert old in text
+    path = tmp_path / "run.txt"
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(UsageError) as caught:
+        open_trace(str(path), model=f"{TABLE} tiny -ST-14")
+    assert str(caught.value).startswith(f"{path}: state 2 (open): {problem}")
+
+
+ALIKE = """
+n: N
+tiny = Scope({N: 1})
+@init
+def begin(self) -> None:
+    self.n = N(0)
+@action
+def go_on(self) -> None:
+    self.n = N(1)
+@action
+def goon(self) -> None:
+    self.n = N(1)
+"""
+
+
+@pytest.mark.parametrize(("name", "action"), [("go_on", "go_on"), ("goon", "goon"), ("GoOn", "go_on")])
+def test_names_that_differ_in_underscores(compiled: Compiled, tmp_path: Path, name: str, action: str) -> None:
+    """Of actions whose names differ only in capitals and underscores, the file's exact name wins, or else the first."""
+    alike = compiled(ALIKE)
+    path = tmp_path / "run.itf.json"
+    states = [{"n": number, "mbt::actionTaken": name} for number in (0, 1)]
+    path.write_text(json.dumps({"vars": ["n", "mbt::actionTaken"], "states": states}))
+    assert open_trace(str(path), model=f"{alike.file} tiny").trace.steps[1].action == action
+
+
 def test_the_scope_is_found(tmp_path: Path) -> None:
     """Without a scope in the command, the first scope that the run fits is used."""
     text = (FOREIGN / "table.plain.txt").read_text()
@@ -319,9 +391,39 @@ def test_removing_another_rule_is_another_model() -> None:
     assert len(prints) == 6
 
 
-def test_a_file_that_names_no_variants_is_of_the_model_as_it_is() -> None:
-    """A file that names neither variants nor removed rules belongs to the plain model."""
-    meta = {"fingerprint": "f", "source": "ownership", "scope": "tiny"}
+def header(**more: Any) -> RunHeader:
+    """The header of a file that Holdfast wrote, with more entries."""
+    meta = {"fingerprint": "f", "source": "ownership", "scope": "tiny", **more}
     said = _said(itf_run({"#meta": meta, "vars": ["n"], "states": [{"n": 0}]}, Path("x.itf.json")))
     assert said is not None
+    return said
+
+
+def test_a_file_that_names_no_variants_is_of_the_model_as_it_is() -> None:
+    """A file that names neither variants nor removed rules belongs to the plain model."""
+    said = header()
     assert said.source == RunSource("ownership", "tiny", (), ())
+    assert (said.claim, said.options, said.seed) == (None, None, None)
+
+
+@pytest.mark.parametrize(("seed", "read"), [(0, 0), (7, 7), (True, None), ("7", None), ([7], None), (None, None)])
+def test_the_seed_of_a_file_is_a_number(seed: object, read: int | None) -> None:
+    """A file keeps the seed of the random walk that made its run; anything but a number counts as no seed."""
+    assert header(seed=seed).seed == read
+
+
+@pytest.mark.parametrize("missing", ["fingerprint", "source", "scope"])
+def test_a_file_of_another_tool_has_no_header(missing: str) -> None:
+    """Only a file with a fingerprint, a source and a scope, each a text, counts as written by Holdfast."""
+    meta: dict[str, Any] = {"fingerprint": "f", "source": "ownership", "scope": "tiny", missing: 3}
+    assert _said(itf_run({"#meta": meta, "vars": ["n"], "states": [{"n": 0}]}, Path("x.itf.json"))) is None
+
+
+@pytest.mark.parametrize("name", ["variants", "without", "options"])
+@pytest.mark.parametrize("value", ["+late", 3, ["late", 3]])
+def test_a_header_with_other_lists_is_refused(name: str, value: object) -> None:
+    """Variants, removed rules and options are lists of texts; anything else is refused with the entry's name."""
+    with pytest.raises(UsageError, match=f"#meta: {name} is no list of texts"):
+        header(**{name: value})
+    found = header(**{name: ["late"]})
+    assert ("late",) in (found.source.variants, found.source.removed, found.options)
