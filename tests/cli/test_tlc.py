@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.check.tlc.answer import TlcAnswer
-from holdfast.check.tlc.process import Tools
+from holdfast.check.tlc.answer import TlcAnswer, TlcError
+from holdfast.check.tlc.process import NoAnswerError, Tools
 from holdfast.cli import tlc as verb
+from holdfast.ir.errors import HoldfastError
 from tests.cli.running import Run
 from tests.cli.samples import COUNTER
 from tests.tla.conftest import tools
@@ -51,6 +52,21 @@ def test_disagreement_ends_with_1(holdfast: Run, counter: str, monkeypatch: pyte
     )
     said = json.loads(holdfast("tlc", counter, "--json").out)
     assert (said["verdict"], said["exit_code"], said["tlc"]["states"]) == ("disagrees", 1, 8)
+
+
+@pytest.mark.parametrize(("error", "code"), [(TlcError("TLC contradicts itself"), 1), (NoAnswerError("TLC ended"), 20)])
+def test_an_error_of_tlc_has_a_code(
+    holdfast: Run, counter: str, monkeypatch: pytest.MonkeyPatch, error: HoldfastError, code: int
+) -> None:
+    """A faulty module, or an answer that contradicts itself, ends with 1; a TLC without an answer ends with 20."""
+
+    def ask(_: object) -> TlcAnswer:
+        raise error
+
+    monkeypatch.setattr(verb.SecondOpinion, "ask", ask)
+    found = holdfast("tlc", counter)
+    assert (found.code, found.out) == (code, "")
+    assert str(error) in found.err
 
 
 def test_a_violation_can_be_replayed(holdfast: Run, counter: str, tmp_path: Path) -> None:

@@ -52,6 +52,12 @@ def one_inside(self) -> bool:
 """
 """A lock that needs a lemma: while it is free nobody is inside."""
 
+LEMMA = """
+@lemma
+def free_is_empty(self) -> bool:
+    return all(not (self.free and self.inside[n]) for n in Node)
+"""
+
 
 def proof_of(result: ProofResult, name: str) -> PropertyProof:
     """The result for one property."""
@@ -394,6 +400,24 @@ def test_no_answer_keeps_the_question(compiled: Compiled, monkeypatch: pytest.Mo
     assert gap.reason == "(incomplete quantifiers)"
     assert gap.question is not None
     assert gap.question.endswith("(check-sat-assuming ())\n")
+
+
+@pytest.mark.parametrize("names", [None, ["one_inside"]])
+def test_what_no_proof_says_is_named(compiled: Compiled, names: list[str] | None) -> None:
+    """A proof is about safety. If the model has liveness properties, the result names them, whatever was asked for."""
+    live = """
+@leads_to
+def served(self, n: Node) -> tuple[bool, bool]:
+    \"\"\"LV-01. Whoever waits is served.\"\"\"
+    return True, self.inside[n]
+"""
+    note = "A proof says nothing about liveness: served (LV-01)."
+    for body, notes in ((LOCK + LEMMA, ()), (LOCK + LEMMA + live, (note,))):
+        result = prove(
+            compiled(body), properties=names, cores=0, suggest=False, searched=False, sane=False, tried=False
+        )
+        assert (result.verdict, result.notes) == ("proved", notes)
+        assert (note in render_proof(result)) == bool(notes)
 
 
 def test_a_limit_ends_without_an_answer() -> None:

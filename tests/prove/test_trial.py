@@ -55,6 +55,31 @@ def quiet(self) -> bool:
     return not self.bad
 """
 
+PAIRED = """
+ready: bool
+tiny = Scope({Node: 2})
+@init
+def begin(self) -> None:
+    self.ready = True
+@action
+def stay(self) -> None:
+    self.ready = True
+@assume
+def a_pair(self) -> bool:
+    return any(n != m for n in Node for m in Node)
+@invariant
+def always_ready(self) -> bool:
+    return self.ready
+"""
+"""A model that assumes two nodes at least, and has no constants."""
+
+PAIRED_CONSTANTS = (
+    PAIRED.replace("any(n != m for", "any(self.near[n] and self.near[m] and n != m for")
+    .replace("ready: bool", "ready: bool\nnear: Rel[Node]", 1)
+    .replace("Scope({Node: 2})", 'Scope({Node: 2}, given={"near": (True, True)})')
+)
+"""The same about constants: two nodes are near."""
+
 
 class LostWrites(BodyFormulas):
     """An emitter that loses every write."""
@@ -104,6 +129,15 @@ def test_constants_are_drawn_that_satisfy_the_assumptions(compiled: Compiled) ->
     assert result.trial is not None
     assert result.trial.attempts
     assert all(all(each.scope.given["near"]) for each in result.trial.attempts)
+
+
+def test_sizes_that_the_assumptions_exclude_are_skipped(compiled: Compiled) -> None:
+    """A size in which no constants, or no number of elements, satisfy the assumptions is skipped, and is no problem."""
+    for body in (PAIRED, PAIRED_CONSTANTS):
+        found = prove(compiled(body), cores=0, searched=False, sane=False).trial
+        assert found is not None
+        assert not found.contradicts
+        assert (found.skipped, {each.scope.sizes["Node"] for each in found.attempts}) == (1, {2, 3})
 
 
 def test_an_assumption_that_formulas_get_wrong_is_a_disagreement(

@@ -156,6 +156,23 @@ def test_a_cell_has_room_for_so_many_values(build: Build) -> None:
     assert too_large(plain, room | {"Node": MOST_CODES + 1}) is not None
 
 
+@pytest.mark.parametrize(
+    ("kind", "start", "sizes", "most"),
+    [
+        ("Step", "Step(0)", "Step", MOST_CODES - 1),
+        ("Step | None", "None", "Step", MOST_CODES - 2),
+        ("Node", "n", "Node", MOST_CODES),
+        ("Node | None", "None", "Node", MOST_CODES - 1),
+    ],
+)
+def test_each_value_of_a_variable_has_a_code(kind: str, start: str, sizes: str, most: int, build: Build) -> None:
+    """A Sort has as many values as elements, a Nat has one more than its greatest number, and None is one more."""
+    system = build(f"last: {kind}\n@init\ndef begin(self, n: Node) -> None:\n    self.last = {start}\n")
+    room = {"Node": 1, "Turn": 1, "Step": 1}
+    assert too_large(system, room | {sizes: most}) is None
+    assert f"last would have {MOST_CODES + 1:,} values" in str(too_large(system, room | {sizes: most + 1}))
+
+
 def test_an_alternative_leads_no_further_than_its_parts(build: Build) -> None:
     """Beside an `or`, "for all y" leads from no sort to another, as elsewhere, and "there is a y" does."""
     body = """
