@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -9,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from holdfast.check.conform.judge.order import uses
-from holdfast.check.conform.walks.log_lines import Gaps
+from holdfast.check.conform.walks.log_lines import CAUSES, Gaps, timed
 from holdfast.check.conform.walks.log_scope import MOST, LogScope
-from holdfast.check.conform.walks.log_walk import LogWalk
+from holdfast.check.conform.walks.log_steps import LogStep, LogSteps
+from holdfast.check.conform.walks.log_walk import IDLE, LogWalk, Wear, _Elements
 from holdfast.cli.walk_log import share
 from holdfast.ir.errors import UsageError
 from tests.conform.walked_logs import Line, judged, system
@@ -83,6 +85,74 @@ def test_a_walk_of_two_sources_conforms(model: str, tmp_path: Path) -> None:
     assert any("cause" in line for line in lines)
     found = judged(model, lines, tmp_path / "a.log")
     assert found.kind == "conforms", found.reason
+
+
+class Extreme(random.Random):
+    """Chance that always draws the least number, or always the greatest."""
+
+    def __init__(self, *, greatest: bool) -> None:
+        super().__init__(0)
+        self.greatest = greatest
+
+    def randint(self, a: int, b: int) -> int:
+        """One of the two limits."""
+        return b if self.greatest else a
+
+
+def test_an_interval_reaches_as_far_to_both_sides() -> None:
+    """With several sources, the time of an event lies within its interval, at most as far from one end as the other."""
+    for greatest, most in ((False, 0), (True, 60)):
+        # With equal draws, the first event happens at the same time, whether one source writes the log or two.
+        (instant, same) = next(timed([{}], 1, Extreme(greatest=greatest)))["t"]
+        (begin, end) = next(timed([{}], 2, Extreme(greatest=greatest)))["t"]
+        assert (same - instant, instant - begin, end - instant) == (0, most, most)
+
+
+def test_begins_of_a_source_ascend() -> None:
+    """Each source has ascending numbers and begins, and names only earlier events of another source as causes."""
+    lines = list(timed([{}] * 2_000, 3, random.Random(1)))
+    seen: dict[str, int] = {}
+    begins: dict[str, int] = {}
+    for each in lines:
+        source, (begin, end) = each["source"], each["t"]
+        seen[source] = seen.get(source, 0) + 1
+        assert each["seq"] == seen[source]
+        assert begins.get(source, 0) <= begin <= end
+        begins[source] = begin
+        if "cause" in each:
+            assert each["cause"][0] != source
+            assert each["cause"][1] == seen[each["cause"][0]]
+    assert sorted(seen) == ["n1", "n2", "n3"]
+    assert len(lines) / CAUSES / 2 < sum("cause" in each for each in lines) < len(lines) / CAUSES
+
+
+@pytest.mark.parametrize(
+    ("streams", "effects", "cost"),
+    [
+        (1, 1, {}),  # One effect says too little.
+        (3, 1, {"Stream": 3 / 5}),
+        (8, 1, {"Stream": 8 / 10}),
+        (4, 2, {}),  # Half of the effects were followed by another one on the same stream.
+    ],
+)
+def test_an_action_uses_up_if_most_of_its_effects_were_the_last(
+    streams: int, effects: int, cost: dict[str, float]
+) -> None:
+    """Deletes use streams up if, for most of all deletes, nothing happened to the stream later."""
+    found = system("ownership")
+    given = uses(found, frozenset(var.name for var in found.variables if var.ghost))
+    steps = LogSteps(LogScope(found, found.scope("default"), given, 3, 100, {"Stream": MOST}), random.Random(0))
+    wear = Wear()
+    elements = _Elements(steps, wear)
+    delete = next(action for action in found.actions if action.name == "delete")
+    for stream in range(streams):
+        for _ in range(effects):
+            elements.note(LogStep(delete, (stream,), b"", b"", steps.windows), 0)
+    steps.appeared["Stream"] = streams
+    elements.review(IDLE)
+    assert wear.cost("delete") == {}, "they may still take part in a step"
+    elements.review(IDLE + 1)
+    assert wear.cost("delete") == cost
 
 
 def test_gaps_are_there() -> None:
