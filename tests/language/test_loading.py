@@ -201,6 +201,20 @@ def test_a_model_nested_beyond_all_measure_is_refused(folder: Path) -> None:
         compile_model(load_model("lamp.py"))
 
 
+@pytest.mark.parametrize("before", ["self.lit", " and ".join(["self.lit"] * 400)], ids=["short", "wide"])
+@pytest.mark.parametrize(("depth", "fits"), [(90, True), (105, False)])
+def test_the_limit_of_nesting_is_the_same_everywhere(folder: Path, before: str, depth: int, fits: bool) -> None:
+    """A nested expression is accepted or refused alike, however many expressions of its property stand before it."""
+    (folder / "lamp.py").write_text(
+        f"{LAMP}\n    @invariant\n    def odd(self) -> bool:\n        return {before} and {'not ' * depth}self.lit\n"
+    )
+    if fits:
+        assert compile_model(load_model("lamp.py")).name == "Lamp"
+    else:
+        with pytest.raises(ModelError, match="an expression is nested too deeply"):
+            compile_model(load_model("lamp.py"))
+
+
 def test_a_model_keeps_its_module_when_another_file_of_its_name_is_loaded(folder: Path) -> None:
     """A loaded model keeps the sorts of its own file when another file of the same name is loaded."""
     for name in ("one", "two"):

@@ -205,6 +205,27 @@ def test_variants_are_offered_with_a_line_each(build: Build) -> None:
     }
 
 
+def test_a_flag_has_the_text_below_it(build: Build) -> None:
+    """The text below a flag is its description, also at the end of the class; a flag without a text has none."""
+    source = """
+class M(Table):
+    high: Flag
+    '''It is high.'''
+    low: Flag
+    deep: Flag
+    '''It is deep.'''
+
+    @action
+    def look(self) -> None:
+        require(self.high or self.low or self.deep or self.last, "EL-01")
+
+    last: Flag
+    """
+    described = {"high": "It is high.", "low": "", "deep": "It is deep.", "last": ""}
+    assert build(source).variants == described
+    assert build(f"{source}'''It is the last.'''\n").variants == {**described, "last": "It is the last."}
+
+
 @pytest.mark.parametrize(
     ("chosen", "labels", "params"),
     [
