@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from holdfast.check.budget import INTERRUPTED, Budget, Meter, Progress, interruptible
-from holdfast.check.figures import figures
+from holdfast.check.figures import figures, timing
 from holdfast.check.result import Figures
 from holdfast.check.search import exploration
 from holdfast.check.search.engine import search
@@ -73,6 +73,14 @@ def clock_of(*readings: float) -> Callable[[], float]:
 def ticks(meter: Meter, number: int) -> list[bool]:
     """The meter's answers to N ticks."""
     return [meter.tick(3, 40, 100, 7) for _ in range(number)]
+
+
+@pytest.mark.parametrize(("seconds", "rate"), [(0.5, 84.0), (2.0, 21.0), (0.0, 0.0)])
+def test_the_rate_counts_states_a_second(seconds: float, rate: float) -> None:
+    """The rate of a check is its states by its seconds; it is 0 if the clock has not moved."""
+    found = timing(Meter(Budget(), clock=clock_of(10.0, 10.0 + seconds)), 42)
+    assert (found.seconds, found.states_per_second) == (seconds, rate)
+    assert found.memory_bytes > 0
 
 
 def test_time_is_watched() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import attrs
 import pytest
 
+from holdfast import __version__
 from holdfast.check.budget import INTERRUPTED, Budget, Meter
 from holdfast.check.mutate import bench
 from holdfast.check.mutate.bench import Bench
@@ -450,12 +451,14 @@ def test_a_log_that_was_cut_off_lacks_its_last_line(compiled: Compiled, tmp_path
         (b"[]\n", "is no line of a log of mutants"),
         (b"3\n", "is no line of a log of mutants"),
         (b'{"version": 9, "holdfast": "0.1.0"}\n', "it is of version 9 of such logs"),
+        (f'{{"version": 2, "holdfast": "{__version__}"}}\n'.encode(), "it is of version 2 of such logs"),
+        (f'{{"version": 3, "holdfast": "{__version__}"}}\n'.encode(), "is no line of a log of mutants ('target')"),
         (b'{"version": 3, "holdfast": "0.0.1"}\n', "it is of version 3 of such logs, of holdfast 0.0.1"),
         (b"not json\n", "is no line of a log of mutants"),
         (b"\xff\xfe\n", "it is no text"),
         (b"[" * 100_000 + b"\n", "is no line of a log of mutants"),
     ],
-    ids=["empty", "list", "number", "version", "holdfast", "text", "binary", "deep"],
+    ids=["empty", "list", "number", "later", "earlier", "target", "holdfast", "text", "binary", "deep"],
 )
 def test_a_file_that_is_no_log(tmp_path: Path, text: bytes, said: str) -> None:
     """The error is one line with the file and the remedy."""

@@ -422,6 +422,16 @@ def test_a_run_without_a_model_can_be_read(foreign: Session) -> None:
     assert foreign.trace() is foreign.opened
 
 
+def test_a_run_without_a_model_shows_its_claim_at_its_end(foreign: Session, counterexample: Trace) -> None:
+    """A run without a model violates what its file claims, in its last state only; a witness is no violation."""
+    assert counterexample.claim is not None
+    claimed = Session(attrs.evolve(foreign.opened, claim=counterexample.claim))
+    assert [claimed.violated(at) for at in range(3)] == [None, None, "one_handle"]
+    assert (claimed.seek_violation(), claimed.at) == (True, 2)
+    witness = attrs.evolve(counterexample.claim, kind="witness")
+    assert Session(attrs.evolve(foreign.opened, claim=witness)).violated(2) is None
+
+
 def test_a_run_without_a_model_goes_nowhere_else(foreign: Session) -> None:
     """No step can be taken, and the error says that the model is missing."""
     assert (foreign.choices(), foreign.starts(), foreign.refusals()) == ((), (), ())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.check.conform.answer.verdict import render, verdict_of
+from holdfast.check.conform.answer.verdict import render, scope_of, verdict_of
 from tests.conform.walked_logs import Line, judged, lines, system
 
 MODELS = ("ownership", pytest.param("fast_close", marks=pytest.mark.slow), "reassignment", "route_epoch")
@@ -25,6 +25,28 @@ def test_all_streams_together_say_the_same(tmp_path: Path) -> None:
         found = judged(model, lines(model, 1, 150), tmp_path / "a.log", joint=0)
         assert (found.kind, found.worlds) == ("conforms", 1)
         assert judged(model, lines(model, 1, 150), tmp_path / "a.log", joint=2).kind == "conforms"
+
+
+def test_the_verdict_says_in_how_many_parts_the_log_was_judged(tmp_path: Path) -> None:
+    """The verdict has the number of worlds and their streams, also for one world of one stream or of all."""
+    log: list[Line] = [
+        {"holdfast": "log", "version": 1, "literals": {"NodeEpoch": {"1": 1}}},
+        event(1, "register", p=["n1", 1]),
+        event(2, "open", p=["n1", 1], s="s1", e=5, heard=False),
+        event(3, "open", p=["n1", 1], s="s2", e=5, heard=False),
+    ]
+
+    def worlds(log_lines: list[Line], **options: int) -> str:
+        found = judged("ownership", log_lines, tmp_path / "a.log", **options)
+        assert found.kind == "conforms", found.reason
+        return scope_of(verdict_of(system("ownership"), found))["worlds"]
+
+    assert worlds(log, joint=0) == "1, all streams together"
+    assert worlds(log[:3], joint=0) == "1"
+    assert worlds(log[:2]) == "1"
+    assert worlds(log) == "2, with 1 Stream each; the log names 2"
+    log.append(event(4, "open", p=["n1", 1], s="s3", e=5, heard=False))
+    assert worlds(log, joint=2) == "3, with 2 Stream each; the log names 3"
 
 
 def test_a_window_that_is_too_small_is_named(tmp_path: Path) -> None:

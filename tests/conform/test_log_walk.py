@@ -175,6 +175,22 @@ def test_new_processes_appear() -> None:
     assert len(named) > found.scope("default").sizes["Proc"]
 
 
+def test_new_elements_appear_at_a_steady_pace() -> None:
+    """After half of a walk's events half of the further streams have appeared, and at its end all of them."""
+    found = system("ownership")
+    walk = LogWalk(found, found.scope("default"), seed=1, stretched=True, streams=3)
+    steps = walk._steps(1_000, {"Stream": 13})
+    turns = walk._turns(1_000, steps, Wear())
+    appeared = []
+    for made in (0, 499, 500, 999, 1_000):
+        for _ in range(20):
+            turns._appear(made, 0)
+        appeared.append(steps.appeared["Stream"])
+    first, count = steps.sizes.first["Stream"], steps.sizes.count("Stream")
+    assert first < (first + count) // 2 < count
+    assert appeared == [first, *(first + (count - first) * made // 1_000 for made in (499, 500, 999)), count]
+
+
 def test_there_is_room_for_the_numbers_of_crashed_processes() -> None:
     """Crashed processes keep their numbers; the scope has room for more, or nothing could be appended."""
     found = system("fast_close")

@@ -92,6 +92,8 @@ def test_counting_on_and_literals_are_noted(tmp_path: Path) -> None:
         ("require(all(self.full[o] for o in Offset if o <= a), 'R-1')", "asks for"),
         ("require(all(self.full[o] for o in Offset if o == a), 'R-1')", "asks for"),
         ("require(all(self.full[o] for o in Offset for x in Offset if o < x), 'R-1')", "two of its values"),
+        ("require(all(self.full[o] for o in Offset for x in Offset if o < x + 1), 'R-1')", "two of its values"),
+        ("require(all(self.full[o] for o in Offset for x in Offset if o < self.place[x]), 'R-1')", "two of its values"),
         ("self.full[a] = True", "single value"),
         ("for o in Offset:\n    self.place[o] = o", "otherwise than as a key"),
     ],
