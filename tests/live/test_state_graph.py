@@ -167,6 +167,22 @@ def test_a_planted_fault_is_caught(
     assert found
 
 
+@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.parametrize("value", ["~np.uint64(0)", "h & np.uint64(0)"], ids=["last", "first"])
+def test_a_table_is_searched_around_its_end(value: str, lease: System, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If all states belong in the last slot of the table, the search for a state goes on at its first slot."""
+    true_text = build.kernel_text
+    hashed, _ = POOR_HASH
+
+    def text(functions: str, driver: str) -> str:
+        found = true_text(functions, driver)
+        assert hashed in found
+        return found.replace(hashed, f"return {value}")
+
+    monkeypatch.setattr(build, "kernel_text", text)
+    assert list(unequal(lease)) == []
+
+
 def test_many_demands_are_kept_apart(compiled: Compiled) -> None:
     """A run of eighty fair steps arrives; without one of them it stays below."""
     ladder = compiled(LADDER)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from holdfast.lower.tla.files import Specification
@@ -90,3 +92,61 @@ def test_what_is_written_again_starts_as_the_last_write_says(tmp_path: Path) -> 
         /\\ up = [n \\in Node |-> FALSE]
         /\\ lit = FALSE"""
     )
+
+
+INNER_BOUND = """\
+from holdfast.lang import *
+class Tick(Nat): ...
+class InnerBound(Model):
+    wound: bool
+    late: bool
+    clock: Tick
+    tiny = Scope({Tick: 1})
+    @init
+    def begin(self) -> None:
+        self.wound = True
+        self.late = False
+        self.clock = Tick(0)
+    @action
+    def go(self) -> None:
+        if self.wound:
+            if self.late:
+                LATE
+            else:
+                EARLY
+        require(not self.late, "NB-01")
+        self.wound = False
+    @final
+    def over(self) -> bool:
+        return self.late
+"""
+"""A bound in an inner branch, before a rule."""
+
+
+@pytest.mark.parametrize(
+    ("late", "early", "inner"),
+    [
+        ("self.clock += 1", "self.wound = True", ["clock + 1 <= MaxTick => ~late", "~late"]),
+        ("self.wound = True", "self.clock += 1", ["~late", "clock + 1 <= MaxTick => ~late"]),
+        ("self.clock += 1", "self.clock += 1", ["clock + 1 <= MaxTick => ~late"] * 2),
+    ],
+)
+def test_a_rule_behind_an_inner_bound_is_asked_only_within_it(
+    tmp_path: Path, late: str, early: str, inner: list[str]
+) -> None:
+    """If a bound cuts a step in any inner branch, no rule refuses it: the rules after the branch stand behind it."""
+    path = tmp_path / "inner_bound.py"
+    path.write_text(INNER_BOUND.replace("LATE", late).replace("EARLY", early))
+    system = compile_model(load_model(str(path)))
+    text = Specification.of(system, system.scope("tiny"), "inner_bound.py").files["inner_bound.tla"]
+    allowed = text.partition("GoAllowed ==\n")[2].partition("\n\n")[0]
+    assert allowed.split() == f"IF wound THEN IF late THEN {inner[0]} ELSE {inner[1]} ELSE ~late".split()
+
+
+def test_a_rule_before_or_without_a_bound_stands_alone(tmp_path: Path) -> None:
+    """If no branch can cut the step, the rule after it is asked in any case."""
+    path = tmp_path / "inner_bound.py"
+    path.write_text(INNER_BOUND.replace("LATE", "self.wound = True").replace("EARLY", "self.clock = Tick(0)"))
+    system = compile_model(load_model(str(path)))
+    text = Specification.of(system, system.scope("tiny"), "inner_bound.py").files["inner_bound.tla"]
+    assert "GoAllowed == ~late\n" in text
