@@ -76,7 +76,7 @@ class RemoveS3Stream(MetadataRecord, frozen=True, gc=False):
 
 
 class Range(MetadataRecord, frozen=True, gc=False):
-    """Offsets that one node owned under one epoch. Applying it lifts the end of the stream to ``end_offset`` (ID-05)."""
+    """Offsets that one node owned under one epoch. Applying it lifts the stream's end to ``end_offset`` (ID-05)."""
 
     KIND, TYPE = "RANGE", "RANGE_RECORD"
     stream_id: int
