@@ -14,7 +14,7 @@ from cyclopts import App, Parameter
 from rich.console import Console
 
 from mutants.clock import now
-from mutants.declared import declared
+from mutants.declarations import declared
 from mutants.draw import FOLDERS, Folder, draw
 from mutants.judge import TOOL, Outcome
 from mutants.recording import recorded

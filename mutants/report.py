@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from mutants.declared import Identity
+from mutants.declarations import Identity
 from mutants.draw import FOLDERS
 from mutants.judge import Outcome
 

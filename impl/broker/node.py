@@ -15,7 +15,7 @@ from impl.broker.failover_worker import fail_over
 from impl.broker.handle import StreamHandle, outcome
 from impl.broker.log_cache import LogCache
 from impl.broker.object_writer import ObjectWriter
-from impl.broker.owned import OwnedStreams
+from impl.broker.owned_streams import OwnedStreams
 from impl.broker.partition.api import Api
 from impl.broker.partition.host import Host
 from impl.broker.reader import RecordReader

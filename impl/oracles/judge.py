@@ -10,7 +10,7 @@ import msgspec
 from impl.client.history import History
 from impl.oracles.calls import AssumptionError, CallsByStream, StreamCalls
 from impl.oracles.log import exactly_once, log
-from impl.oracles.lost import lost
+from impl.oracles.loss import lost
 from impl.oracles.owner import owner
 from impl.oracles.reads import aborted, bound, order
 from impl.oracles.storage import BucketContents, storage

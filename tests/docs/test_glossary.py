@@ -125,6 +125,12 @@ def participles(found: Mapping[str, Sequence[str]]) -> list[str]:
     ]
 
 
+def modules_without_noun(paths: Sequence[str]) -> list[str]:
+    """The modules whose name is no noun."""
+    words = {word.lower() for word in PARTICIPLES}
+    return [path for path in paths if (stem := Path(path).stem) in words or stem.endswith("ed")]
+
+
 def borrowed(found: Mapping[str, Sequence[str]]) -> list[str]:
     """The classes whose last word is a noun of another folder."""
     wrong = []
@@ -167,6 +173,15 @@ def test_each_place_is_there() -> None:
         assert (ROOT / path).exists(), path
         if name is not None:
             assert re.search(rf"^(class|def) {name}\b", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE), name
+
+
+def test_a_module_has_a_noun_for_its_name() -> None:
+    """No module is named by a participle or by a word that names nothing; one that is so named is noticed."""
+    paths = [
+        path.relative_to(ROOT).as_posix() for folder in (*PROGRAMS, "models") for path in (ROOT / folder).rglob("*.py")
+    ]
+    assert modules_without_noun(paths) == []
+    assert modules_without_noun(["a/asked.py", "a/searched.py", "a/search.py"]) == ["a/asked.py", "a/searched.py"]
 
 
 def test_a_class_has_a_noun_of_its_own() -> None:

@@ -16,7 +16,7 @@ from holdfast.ir.compile import checks, expressions, model
 from holdfast.ir.expr import Compare, Expr, IfElse, IsNone, Lit, Not, Unwrap, Wrap
 from holdfast.ir.types import NatType, NumberType, OptionalType
 from holdfast.lower.kernel import build, source
-from holdfast.lower.smt import unbounded
+from holdfast.lower.smt import unbounded_universe
 from holdfast.lower.tla import expression_text as tla_expressions
 
 Patch = pytest.MonkeyPatch
@@ -27,15 +27,15 @@ Patch = pytest.MonkeyPatch
 
 def negative_literals(patch: Patch) -> None:
     """A negative number becomes a constant of a Nat that is only compared, though all values are at least 0."""
-    real = unbounded._is_simple
-    patch.setattr(unbounded, "_is_simple", lambda expr: isinstance(expr, Lit) or real(expr))
-    patch.setattr(unbounded.UnboundedUniverse, "number", _any_number)
+    real = unbounded_universe._is_simple
+    patch.setattr(unbounded_universe, "_is_simple", lambda expr: isinstance(expr, Lit) or real(expr))
+    patch.setattr(unbounded_universe.UnboundedUniverse, "number", _any_number)
 
 
 def _any_number(universe: Any, value: int, sort: Any) -> Any:
-    if sort.kind() == unbounded.z3.Z3_INT_SORT:
-        return unbounded.z3.IntVal(value, universe.ctx)
-    return unbounded.z3.Const(f"{sort.name()}.{value}", sort)
+    if sort.kind() == unbounded_universe.z3.Z3_INT_SORT:
+        return unbounded_universe.z3.IntVal(value, universe.ctx)
+    return unbounded_universe.z3.Const(f"{sort.name()}.{value}", sort)
 
 
 def endless_numbers(patch: Patch) -> None:
@@ -46,8 +46,8 @@ def endless_numbers(patch: Patch) -> None:
             return value >= 0
         return real(universe, value, kind)
 
-    real = unbounded.UnboundedUniverse.within
-    patch.setattr(unbounded.UnboundedUniverse, "within", within)
+    real = unbounded_universe.UnboundedUniverse.within
+    patch.setattr(unbounded_universe.UnboundedUniverse, "within", within)
 
 
 def unsaid_literals(patch: Patch) -> None:

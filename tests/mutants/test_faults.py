@@ -8,7 +8,7 @@ from textwrap import dedent
 
 import pytest
 
-from mutants.declared import declared
+from mutants.declarations import declared
 from mutants.draw import draw, draw_from
 from mutants.faults import faults, faults_of
 

@@ -23,7 +23,7 @@ from holdfast.ir.types import NatType, Plain
 from holdfast.lower.smt.fragment import fragment
 from holdfast.lower.smt.logic import Logic
 from holdfast.lower.smt.solve import SolverAnswer
-from holdfast.lower.smt.unbounded import UnboundedUniverse
+from holdfast.lower.smt.unbounded_universe import UnboundedUniverse
 from holdfast.records.proof import _possible, depth_record
 from tests.prove.conftest import Compiled, example
 

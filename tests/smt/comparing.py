@@ -19,7 +19,7 @@ from holdfast.lower.smt.cells import Pins, cells_of, indices, pins
 from holdfast.lower.smt.encoding import Encoding, argument, start_argument
 from holdfast.lower.smt.formulas import FormulaWriter
 from holdfast.lower.smt.guards import is_refused
-from holdfast.lower.smt.sized import SizedUniverse, origin
+from holdfast.lower.smt.sized_universe import SizedUniverse, origin
 from holdfast.lower.smt.values import Maybe, Value
 
 

@@ -23,9 +23,9 @@ from holdfast.lower.smt.formulas import _computed
 from holdfast.lower.smt.fragment import fragment
 from holdfast.lower.smt.instance import NotFound, Smallest
 from holdfast.lower.smt.logic import Logic, Sorts, sorts_of
-from holdfast.lower.smt.sized import SizedUniverse
+from holdfast.lower.smt.sized_universe import SizedUniverse
 from holdfast.lower.smt.theory import Formulas, Theory
-from holdfast.lower.smt.unbounded import computed_nats, largest_key, largest_literals
+from holdfast.lower.smt.unbounded_universe import computed_nats, largest_key, largest_literals
 
 HEADER = """\
 from enum import Enum

@@ -19,7 +19,7 @@ from holdfast.lower.outcome import Taken
 from holdfast.lower.python.interpreter import Interpreter
 from holdfast.lower.smt.encoding import Encoding
 from holdfast.lower.smt.state import State
-from holdfast.lower.smt.unbounded import UnboundedUniverse, computed_nats, largest_literals
+from holdfast.lower.smt.unbounded_universe import UnboundedUniverse, computed_nats, largest_literals
 from holdfast.lower.smt.values import Maybe
 from tests.kernel.writing import written
 from tests.smt.comparing import without_budgets

@@ -23,10 +23,10 @@ from holdfast.check.budget import INTERRUPTED
 from holdfast.check.mutate.bench import Bench
 from holdfast.check.mutate.judge import judged
 from holdfast.check.mutate.limits import Interruption, MutationLimits
+from holdfast.check.mutate.related_variables import touched
 from holdfast.check.mutate.result import Mutant, MutantFacts, MutationReport, Pair
 from holdfast.check.mutate.side_by_side import TrialPayload, TrialTask, prepare, try_one
 from holdfast.check.mutate.starving import starved
-from holdfast.check.mutate.touched import touched
 from holdfast.check.result import Result
 from holdfast.check.worker_pool import WorkerPool
 from holdfast.ir.compile import compile_model

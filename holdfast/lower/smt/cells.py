@@ -10,7 +10,7 @@ import z3
 
 from holdfast.ir.system import Var
 from holdfast.ir.types import BOOL, BoolType, EnumType, IntType, NatType, OptionalType, Scalar, SortType
-from holdfast.lower.smt.sized import SizedUniverse, origin
+from holdfast.lower.smt.sized_universe import SizedUniverse, origin
 from holdfast.lower.smt.state import State
 from holdfast.lower.smt.universe import field, some_of
 from holdfast.lower.smt.values import Maybe, Value

@@ -8,7 +8,7 @@ from holdfast.ir.system import Scope
 from holdfast.lower.random_runs.chance import Chance
 from holdfast.lower.smt.cells import CellTerm, cells_of, codes_of, is_code
 from holdfast.lower.smt.instance import scope_of
-from holdfast.lower.smt.sized import SizedUniverse
+from holdfast.lower.smt.sized_universe import SizedUniverse
 from holdfast.lower.smt.solve import checked
 from holdfast.lower.smt.theory import Theory
 

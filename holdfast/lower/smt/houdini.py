@@ -20,7 +20,7 @@ from holdfast.ir.expr import Expr
 from holdfast.ir.system import Param
 from holdfast.ir.types import EnumType, NatType, SortType
 from holdfast.lower.smt.formulas import Bindings
-from holdfast.lower.smt.sized import SizedUniverse
+from holdfast.lower.smt.sized_universe import SizedUniverse
 from holdfast.lower.smt.solve import checked
 from holdfast.lower.smt.state import State
 from holdfast.lower.smt.theory import Formulas, Obligation, Theory

@@ -17,11 +17,11 @@ from holdfast.ir.types import NatType, Scalar
 from holdfast.lower.layout import MOST_CODES
 from holdfast.lower.smt.cells import CellTerm, cells_of, code_in, codes_of, given_value, is_code
 from holdfast.lower.smt.extent import too_large
-from holdfast.lower.smt.sized import SizedUniverse
+from holdfast.lower.smt.sized_universe import SizedUniverse
 from holdfast.lower.smt.solve import checked
 from holdfast.lower.smt.state import State
 from holdfast.lower.smt.theory import Formulas, Theory
-from holdfast.lower.smt.unbounded import largest_key, largest_literals
+from holdfast.lower.smt.unbounded_universe import largest_key, largest_literals
 from holdfast.lower.smt.values import Value
 
 LARGEST = 4

@@ -13,7 +13,7 @@ from holdfast.lower.smt.formulas import FormulaWriter
 from holdfast.lower.smt.instance import NotFound, Sizes, Smallest, SmallestModel, StateSequence
 from holdfast.lower.smt.solve import Printer, SolverAnswer, SolverQuestion
 from holdfast.lower.smt.theory import Formulas, Obligation, Theory
-from holdfast.lower.smt.unbounded import UnboundedUniverse
+from holdfast.lower.smt.unbounded_universe import UnboundedUniverse
 from holdfast.lower.smt.universe import NotFirstOrder, Universe
 
 PATIENCE = 20.0

@@ -13,12 +13,12 @@ from typing import Any
 from impl import wire
 from impl.broker.calls import NODE_ERRORS, Calls, ControllerError
 from impl.broker.messages import Identity, StepEvent
-from impl.broker.owned import OwnedStreams
+from impl.broker.owned_streams import OwnedStreams
 from impl.broker.partition.assignments import Key, changes
 from impl.broker.partition.executors import Executor
 from impl.broker.partition.log import PartitionLog
 from impl.broker.partition.opening import open_log
-from impl.broker.partition.owned_streams import PartitionStreams, SpentEpochError
+from impl.broker.partition.partition_streams import PartitionStreams, SpentEpochError
 from impl.broker.settings import Settings
 from impl.errors import E
 from impl.metadata import log as metadata_log

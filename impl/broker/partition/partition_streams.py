@@ -5,7 +5,7 @@ from __future__ import annotations
 from impl import wire
 from impl.broker.calls import Calls
 from impl.broker.messages import Close, Identity, Open
-from impl.broker.owned import OwnedStreams
+from impl.broker.owned_streams import OwnedStreams
 from impl.broker.partition.meta import OpenStream
 from impl.controller.streams import partition_tags
 from impl.items import CreateItem
