@@ -91,7 +91,7 @@ class ControllerTables(CommitTable):
         require(self.node_epoch[n] > NodeEpoch(0), "CK-01.unknown", error=E.NODE_EPOCH_NOT_EXIST)
 
     def check_unbarred(self, n: Node) -> None:
-        """So is a node that a failover worker has taken over (CK-01 with checkFailover, as far as a log shows it)."""
+        """A node that a failover worker has taken over is refused (CK-01 with checkFailover, as a log shows it)."""
         self.check_registered(n)
         require(not self.failover_mode[n], "CK-01.flag", error=E.NODE_FENCED)  # G-09
 

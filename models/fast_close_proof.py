@@ -49,7 +49,7 @@ class FastCloseProof(ProcessTableProof, FastClose):
 
     @lemma
     def phases_have_their_handles(self) -> bool:
-        """Who has an open handle serves; who is yet to register has none, and a recovery none but what it recovers."""
+        """Only a process that serves has an open handle. A recovery has those that it recovers; others have none."""
         return all(
             (self.mode[p, s] != Mode.OPEN or self.phase[p] == Phase.READY)
             and (self.handle[p, s] == Epoch(0) or self.phase[p] != Phase.RESERVED)
@@ -60,7 +60,7 @@ class FastCloseProof(ProcessTableProof, FastClose):
 
     @lemma
     def closes_when_idle(self) -> bool:
-        """Who has sent a close takes no append; confirmed is what was appended before."""
+        """A process that waits to close, or has sent the close, takes no append; it confirms only what it appended."""
         return all(
             (self.mode[p, s] == Mode.SHUT or not self.close_sent[p, s])
             and (not self.waits(p, s) or (self.mode[p, s] == Mode.SHUT and not self.close_sent[p, s]))
@@ -71,7 +71,7 @@ class FastCloseProof(ProcessTableProof, FastClose):
 
     @lemma
     def serving_is_idle_when_shut(self) -> bool:
-        """Who serves, or recovers, has nothing in flight but on an open handle."""
+        """A process that serves or recovers has confirmed all its appends, unless the handle is open."""
         return all(
             self.confirm_offset[p, s] == self.next_offset[p, s]
             for p in Proc
@@ -131,7 +131,7 @@ class FastCloseProof(ProcessTableProof, FastClose):
 
     @lemma
     def recovered_is_listed(self) -> bool:
-        """What is recovered is OPENED on the node, under the epoch of the handle; what drains is not."""
+        """A stream in recovery is OPENED on the node, under the epoch of the handle; a stream that drains is not."""
         return all(
             self.lists(self.node_of[p], s) and self.handle[p, s] == self.epoch[s]
             if self.mode[p, s] == Mode.RECOVERING
@@ -179,7 +179,7 @@ class FastCloseProof(ProcessTableProof, FastClose):
 
     @lemma
     def opener_has_acked(self) -> bool:
-        """What was acked lies below what the opener has acked."""
+        """The opener has confirmed every acked offset."""
         return all(
             o < self.confirm_offset[p, s]
             for p in Proc
@@ -190,7 +190,7 @@ class FastCloseProof(ProcessTableProof, FastClose):
 
     @lemma
     def closed_has_acked(self) -> bool:
-        """What was acked lies below the end of a stream that is CLOSED."""
+        """Every acked offset of a CLOSED stream lies below its end."""
         return all(
             o < self.end_offset[s]
             for s in Stream
@@ -223,7 +223,7 @@ class FastCloseProof(ProcessTableProof, FastClose):
 
     @lemma
     def ready_has_its_own(self) -> bool:
-        """Who serves has in its WAL what is covered or its own to commit."""
+        """Every offset in the WAL of a process that serves is covered, or its node has to commit it."""
         return all(
             self.covered[s, o] or self.owes(self.node_of[p], s, o)
             for p in Proc
@@ -234,7 +234,7 @@ class FastCloseProof(ProcessTableProof, FastClose):
 
     @lemma
     def open_below_end_is_covered(self) -> bool:
-        """What the WAL of the owner of an OPENED stream has below the end is covered."""
+        """Every offset below the end in the WAL of the owner of an OPENED stream is covered."""
         return all(
             self.covered[s, o]
             for n in Node
@@ -245,7 +245,7 @@ class FastCloseProof(ProcessTableProof, FastClose):
 
     @lemma
     def below_an_entry_is_covered(self) -> bool:
-        """What a WAL has below the end of the entry is covered, or part of it."""
+        """Every offset of a WAL below the end of the entry is covered, or part of the entry."""
         return all(
             self.covered[s, o] or self.in_entry(n, s, o)
             for n in Node

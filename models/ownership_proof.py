@@ -45,7 +45,7 @@ class OwnershipProof(StreamTableProof, Ownership):
 
     @lemma
     def reservation_moves_on(self) -> bool:
-        """Who has a handle or has sent a close has held the reservation: now it is his, or a later process's."""
+        """If a process has a handle or has sent a close, it has the reservation, or a later process has it."""
         return all(
             all(
                 any(self.reserved[q] and (q == p or self.starts_before(p, q)) for q in Proc)
@@ -163,7 +163,7 @@ class OwnershipProof(StreamTableProof, Ownership):
 
     @lemma
     def acked_above_end_is_believed(self) -> bool:
-        """What was acked at or above the end was so under a handle of the newest epoch that is still there."""
+        """Every acked offset from the end on was acked under a current handle."""
         return all(all(self.acked_under_handle(s, o) for o in Offset if o >= self.end_offset[s]) for s in Stream)
 
     def acked_under_handle(self, s: Stream, o: Offset) -> bool:

@@ -100,7 +100,7 @@ class ReassignmentProof(Reassignment, StreamTableProof):
 
     @lemma
     def closed_epoch_is_the_owners(self) -> bool:
-        """Who has sent a close for the epoch of a stream is its owner. Without CK-02.node the proof needs this."""
+        """A node that has sent a close for the epoch of a stream owns it. Without CK-02.node the proof needs this."""
         return all(self.owned_by(s, n) for n in Node for s in Stream if self.close_sent[n, s] == self.epoch[s])
 
     # Processes ------------------------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ class ReassignmentProof(Reassignment, StreamTableProof):
 
     @lemma
     def wal_holds_what_was_acked(self) -> bool:
-        """What the owner's WAL has above the end was acked."""
+        """Every offset of the owner's WAL from the end on was acked."""
         return all(
             all(
                 all(self.acked_by[s, o] is not None for o in Offset if self.end_offset[s] <= o and o < self.wal[n, s])

@@ -90,7 +90,7 @@ class RouteEpochProof(RouteEpoch):
 
     @lemma
     def reported_is_fenced(self) -> bool:
-        """What is reported is fenced, and a main that runs knows that it is."""
+        """A reported epoch is fenced, and a main that runs knows that it is."""
         return all(
             e <= self.fenced and (e <= self.known[m] or not self.up[m])
             for m in Main

@@ -60,7 +60,7 @@ class StreamLogProof(ProcessTableProof, StreamLog):
 
     @lemma
     def open_is_ready(self) -> bool:
-        """Who has an open handle serves; who is yet to register has none of any kind."""
+        """Only a process that serves has an open handle; one that has not registered has no handle of any kind."""
         return all(
             (self.mode[p, s] != Mode.OPEN or self.phase[p] == Phase.READY)
             and (self.handle[p, s] == Epoch(0) or self.phase[p] != Phase.RESERVED)
@@ -149,7 +149,7 @@ class StreamLogProof(ProcessTableProof, StreamLog):
 
     @lemma
     def opener_has_acked(self) -> bool:
-        """What was acked lies below what the newest opener has acked."""
+        """The process with the newest epoch has confirmed every acked offset, once its recovery is over."""
         return all(
             all(o < self.confirm_offset[p, s] for o in Offset if self.acked_by[s, o] is not None)
             for p in Proc
@@ -200,7 +200,7 @@ class StreamLogProof(ProcessTableProof, StreamLog):
 
     @lemma
     def durable_is_written(self) -> bool:
-        """What has been PUT is in the WAL, if the process has the reservation still."""
+        """Every offset of a finished PUT is in the WAL, if the process still has the reservation."""
         return all(
             self.has(p, s, o)
             for p in Proc
@@ -234,7 +234,7 @@ class StreamLogProof(ProcessTableProof, StreamLog):
 
     @lemma
     def replay_has_all(self) -> bool:
-        """What a WAL has above the end, the recovery has replayed."""
+        """A recovery has replayed every offset that its WAL has from the end on."""
         return all(
             o < self.confirm_offset[p, s]
             for p in Proc

@@ -257,7 +257,7 @@ class Wal(WalObjects):
 
     @witness
     def zombie(self) -> bool:
-        """What an incarnation wants to ack next is stored, but the reservation is another's."""
+        """The slot that an incarnation acks next is stored, but another incarnation has the reservation."""
         return any(
             self.stored[p, k] and self.confirmed[p] == k and self.reserved != p for p in Incarnation for k in Slot
         )

@@ -51,7 +51,7 @@ class WalProof(Wal):
 
     @lemma
     def objects_are_sent(self) -> bool:
-        """What is stored was sent, by one who had replayed, for a slot that it has passed."""
+        """A stored object was sent by an incarnation that had replayed, for a slot that it has passed."""
         return all(
             (self.sent(p, k) or not self.stored[p, k])
             and (not self.sent(p, k) or (self.replayed[p] and k < self.next_slot[p]))
@@ -61,7 +61,7 @@ class WalProof(Wal):
 
     @lemma
     def slots_in_order(self) -> bool:
-        """What is acked comes before what is sent; both begin where the list has ended."""
+        """An incarnation sends a slot before it acks it; until it sends the first object, both counts are equal."""
         return all(
             self.confirmed[p] <= self.next_slot[p]
             and (self.confirmed[p] == self.next_slot[p] or any(self.sent(p, k) for k in Slot))
@@ -120,7 +120,7 @@ class WalProof(Wal):
 
     @lemma
     def acked_is_newest(self) -> bool:
-        """What was acked and not replayed is of the newest incarnation that has replayed, stored, and not trimmed."""
+        """An acked slot that nobody replayed is stored, not trimmed, and of the newest incarnation that replayed."""
         return all(
             self.stored[p, k]
             and k < self.confirmed[p]
@@ -157,7 +157,7 @@ class WalProof(Wal):
 
     @lemma
     def gone_is_trimmed(self) -> bool:
-        """What the last acker acked, and is gone, was trimmed by the last object that it acked, and all after that."""
+        """An object of the last acker that is gone was trimmed by the last one that it acked, and by each later one."""
         return all(
             k < self.header(p, j)
             for p in Incarnation

@@ -314,7 +314,7 @@ Swept ==
     \E p \in Incarnation, k \in Slot :
         trim[p, k] # Nil /\ confirmed[p] > k /\ ~stored[p, k]
 
-\* What an incarnation wants to ack next is stored, but the reservation is another's.
+\* The slot that an incarnation acks next is stored, but another incarnation has the reservation.
 \* A witness: some state that can be reached is like this.
 Zombie ==
     \E p \in Incarnation, k \in Slot :

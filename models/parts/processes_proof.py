@@ -76,5 +76,5 @@ class ProcessTableProof(ProcessTable, StreamTableProof):
 
     @lemma
     def handle_is_registered(self) -> bool:
-        """So is who has a handle."""
+        """A process that has a handle is registered, or barred."""
         return all(self.registered(p) or self.barred(p) for p in Proc for s in Stream if self.handle[p, s] > Epoch(0))
