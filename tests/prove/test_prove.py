@@ -98,6 +98,14 @@ def test_a_counterexample_is_small_and_real(compiled: Compiled) -> None:
     assert found.trace.command is None
 
 
+def test_without_a_scope_no_clause_is_looked_for(compiled: Compiled) -> None:
+    """A clause must hold in the states of a scope. A model without one gets a note in place of suggestions."""
+    found = prove(compiled(TRAP), cores=0)
+    assert (found.verdict, found.properties[0].suggestions) == ("not_inductive", ())
+    [note] = found.notes
+    assert note.startswith("No clause was looked for: the model has no scope")
+
+
 def test_a_suggested_lemma_restores_the_proof(compiled: Compiled) -> None:
     """A suggestion is text of the model language; with it in the model the proof goes through."""
     found = proof_of(prove(compiled(LOCK), cores=0), "one_inside")

@@ -257,6 +257,10 @@ class _Proof(ProofState):
         due = {name: each for name, each in found if each.kind != "start"}
         if not due:
             return
+        if not any(name in self.system.scopes for name in SCOPES):
+            # A clause is suggested because the states of a scope satisfy it.
+            self.notes.append("No clause was looked for: the model has no scope tiny or default to try one in.")
+            return
         self.progress("looking for clauses")
         suggester = Suggester(self.system, logic, self.assumed, self.askers)
         for name, each in list(due.items())[:SUGGESTED]:
