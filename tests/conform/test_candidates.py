@@ -44,6 +44,7 @@ def reasons(source: str, folder: Path, *lines: dict[str, Any], **options: Any) -
     [
         # The state before the event.
         (model(ON), [go(pre={"on": True})], "on before the event is false in the model and true in the log", CELL),
+        (OWNED, [go(n="a", pre={"owner": "a"})], "owner before the event is null in the model and a in the log", CELL),
         # The model refuses.
         (model(GUARDED), [go()], "R-2 refuses go", GUARD),
         (model(ANSWERED), [go()], "R-2 refuses go with LATE", GUARD),
@@ -71,7 +72,14 @@ def reasons(source: str, folder: Path, *lines: dict[str, Any], **options: Any) -
             "owner after the step is a in the model and null in the log",
             CELL,
         ),
+        (
+            model(COUNT),
+            [go(post={"clock": 5}), go(post={"clock": 3})],
+            "clock after the step is above 5 in the model and 3 in the log",
+            CELL,
+        ),
         # Steps of a span.
+        (model(COUNT), [go(span=[0, 5], error="LATE")], "the model allows go, the log has LATE", FREE),
         (model(f"{GUARDED}\n{COUNT}"), [go(span=[0, 5])], "R-2 refuses go at 0", GUARD),
         (
             model(COUNT),
@@ -87,7 +95,7 @@ def reasons(source: str, folder: Path, *lines: dict[str, Any], **options: Any) -
         ),
         (
             model(COUNT),
-            [go(span=[0, 3], post={"on": True})],
+            [go(span=[0, 3], post={"on": True, "clock": 3})],
             "on after the span is false in the model and true in the log",
             CELL,
         ),
@@ -116,6 +124,24 @@ def test_an_unknown_outcome_has_two_reasons(tmp_path: Path) -> None:
         "last after the step is 2 in the model and 1 in the log",
         "last without the step is 0 in the model and 1 in the log",
     ]
+
+
+def test_a_refusal_may_have_kept_the_answer_from_a_request(tmp_path: Path) -> None:
+    """If a request without an answer shows an effect, the rule that refuses it and the state without it are reasons."""
+    found = reasons(model(ANSWERED), tmp_path, go(error="?", post={"on": True}))
+    assert [(each.text, each.blame) for each in found] == [
+        ("R-2 refuses go with LATE", GUARD),
+        ("on without the step is false in the model and true in the log", CELL),
+    ]
+
+
+def test_an_event_of_one_node_tells_a_cell_of_another(tmp_path: Path) -> None:
+    """In a world of one node, an event of another node takes no step, so a wrong cell is one after the event."""
+    source = model("self.up[n] = True", "self, n: Node", "up: Rel[Node]", "self.up.fill(False)", ", Node: 2")
+    (found,) = reasons(source, tmp_path, go(n="a", post={"up": {"b": True}}), project="Node", joint=1)
+    assert (found.text, found.at) == ("up[b] after the event is false in the model and true in the log", None)
+    (found,) = reasons(source, tmp_path, go(n="b"), go(n="a", pre={"up": {"b": False}}), project="Node", joint=1)
+    assert found.text == "up[b] before the event is true in the model and false in the log"
 
 
 def test_reasons_are_ranked_by_the_states_in_which_they_hold(tmp_path: Path) -> None:

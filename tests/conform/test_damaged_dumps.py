@@ -122,6 +122,8 @@ EDITS: list[tuple[Edit, int, str]] = [
     (edited(6, FEATURE, payload("FEATURE_LEVEL_RECORD", 0, "[]")), 6, r'"data": \{…\}\}'),
     (edited(10, "AQAA", "AQA"), 10, r"S3_STREAM_END_OFFSETS_RECORD: .* has bytes that are no base64"),
     (edited(10, "AQAA", "AQ-A"), 10, r"has bytes that are no base64"),
+    (edited(10, "AQAA", "AQ-AA"), 10, r"has bytes that are no base64"),
+    (edited(12, "\"value\":\"", "\"value\":\"-"), 12, r"KVRECORD: .* no base64"),
     (edited(10, ENDS, payload(END_OFFSETS, 0, '{"endOffsets":7}')), 10, r"has bytes that are no base64"),
     (edited(12, "__automq_node/1\",\"value\":\"", "x\",\"value\":\"="), 12, r"KVRECORD: .* no base64"),
     (edited(12, "{\"keyValues\":[{", "{\"keyValues\":[1,{"), 12, r"KVRECORD: .* no base64"),
@@ -223,6 +225,8 @@ def test_a_file_that_is_given_twice_is_named(tmp_path: Path) -> None:
     (tmp_path / "link.txt").symlink_to(path)
     assert "is given twice" in refusal(path, path)
     assert "is given twice" in refusal(path, tmp_path / "link.txt")
+    path.write_text("hello\n", encoding="utf-8")
+    assert refusal(path, path).startswith(f"{path}:1: the file is given twice, also in {path}; give each once")
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:

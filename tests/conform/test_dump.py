@@ -154,6 +154,17 @@ def test_segments_are_read_in_order(tmp_path: Path) -> None:
         assert places(read(tmp_path, *texts)) == log(*range(1, 11))
 
 
+@pytest.mark.parametrize(("blank", "known"), [(0, True), (2, True), (3, False)])
+def test_the_start_of_a_segment_is_among_its_first_four_lines(tmp_path: Path, blank: int, known: bool) -> None:
+    """Segments are put in order by the starts in their first four lines; a later start does not count for the order."""
+    texts = "\n" * blank + LATE, WHOLE
+    if known:
+        assert places(read(tmp_path, *texts)) == log(*range(1, 10))
+    else:
+        with pytest.raises(UsageError, match="the log goes on at offset 0, but it was read up to 10"):
+            read(tmp_path, *texts)
+
+
 def test_one_file_may_hold_several_segments(tmp_path: Path) -> None:
     """One file may hold several segments, as the tool prints them for `--files A,B`."""
     assert places(read(tmp_path, LAST, WHOLE + LATE)) == log(*range(1, 11))
@@ -202,6 +213,28 @@ def test_a_snapshot_replaces_the_log_below_its_end(
 ) -> None:
     """A snapshot is used if the log does not begin with offset 0 or has a gap."""
     assert places(read(tmp_path, *texts)) == found
+
+
+@pytest.mark.parametrize(
+    ("texts", "whole"),
+    [
+        ([WHOLE], True),
+        ([LATE], False),
+        ([AT_8], True),
+        ([AT_8, LATE], True),
+        ([bootstrap(batch(0, FEATURE)), LATE], False),
+        ([segment(0)], True),
+    ],
+)
+def test_a_reader_says_whether_records_are_missing(tmp_path: Path, texts: list[str], whole: bool) -> None:
+    """A reader that a caller passes says afterwards whether the log was read from its begin, or from a snapshot on."""
+    paths = [tmp_path / f"{place}.txt" for place in range(len(texts))]
+    for path, text in zip(paths, texts, strict=True):
+        path.write_text(text, encoding="utf-8")
+    reader = DumpReader()
+    assert not reader.whole
+    list(read_dump([str(path) for path in paths], reader))
+    assert reader.whole == whole
 
 
 def test_a_bootstrap_snapshot_is_left_out(tmp_path: Path) -> None:
