@@ -1,16 +1,21 @@
 """Work on several cores at once, in processes of their own.
 
 A process prepares itself once, from a payload, and then works on many tasks. Ctrl-C reaches every process of a
-terminal. The workers ignore it: the process that started them ends them.
+terminal. The workers ignore it: the process that started them ends them. SIGTERM counts as Ctrl-C. If the process that
+started them is killed, the workers end by themselves.
 """
 
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.synchronize import Event
+from types import FrameType
 from typing import Any, Self, TypeVar
 
 from holdfast.ir.errors import UsageError
@@ -28,21 +33,29 @@ class WorkerPool:
 
     def __init__(self, count: int, prepare: Callable[[P], None], payload: P) -> None:
         self._others = multiprocessing.active_children()
+        # A new interpreter for each: a copy of this process would share threads and locks that it cannot use.
+        context = multiprocessing.get_context("spawn")
+        self._ended = context.Event()
         self._pool = ProcessPoolExecutor(
-            count,
-            # A new interpreter for each: a copy of this process would share threads and locks that it cannot use.
-            mp_context=multiprocessing.get_context("spawn"),
-            initializer=_begin,
-            initargs=(prepare, payload),
+            count, mp_context=context, initializer=_begin, initargs=(self._ended, prepare, payload)
         )
         self._futures: list[Future[Any]] = []
+        self._before: Any = None
 
     def __enter__(self) -> Self:
+        # Only the main thread may set a handler. Without one, SIGTERM would end this process and leave the workers.
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGTERM, _interrupt)
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGTERM, self._before)
         # Work is left after an error, or if the caller wants no more results. Then no process need end well.
         if any(not future.done() for future in self._futures):
+            # A search takes SIGTERM as Ctrl-C: it ends in order, and removes what it has on disk. The tasks that its
+            # process has in its queue then end at once.
+            self._ended.set()
             for process in multiprocessing.active_children():
                 if process not in self._others:
                     process.terminate()
@@ -74,7 +87,7 @@ class WorkerPool:
             waiting([tasks[number] for number in left])
 
     def _submitted(self, work: Callable[[T], R], tasks: Sequence[T]) -> list[Future[R]]:
-        futures = [self._pool.submit(work, task) for task in tasks]
+        futures = [self._pool.submit(_work, work, task) for task in tasks]
         self._futures += futures
         return futures
 
@@ -89,6 +102,38 @@ def _result(future: Future[R], number: int, tasks: int) -> R:
         ) from error
 
 
-def _begin(prepare: Callable[[P], None], payload: P) -> None:
+_ended: list[Event] = []
+"""In a worker: the event that the pool is ended, whatever tasks are left."""
+
+
+GRACE = 5.0
+"""Seconds that a worker has to end its task in order after the process that started it is gone."""
+
+
+def _begin(ended: Event, prepare: Callable[[P], None], payload: P) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _ended.append(ended)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     prepare(payload)
+
+
+def _end_with_parent() -> None:
+    """Wait until the process that started this one is gone, and end this one: nobody wants its results."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    _ended[0].set()
+    os.kill(os.getpid(), signal.SIGTERM)
+    threading.Event().wait(GRACE)
+    # Without tasks this process would wait for one for ever.
+    os._exit(1)
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _work(work: Callable[[T], R], task: T) -> R:
+    if _ended[0].is_set():
+        raise KeyboardInterrupt
+    return work(task)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import attrs
 import pytest
@@ -20,6 +23,8 @@ from holdfast.ir.system import System
 from holdfast.trace.trace import Trace
 from tests.check.conftest import Compiled
 from tests.check.mutating import lock, mutation
+
+ROOT = Path(__file__).parents[2]
 
 _prepared: list[int] = []
 
@@ -75,6 +80,43 @@ def test_a_process_that_the_system_ended_is_named() -> None:
         WorkerPool(2, prepare, 1) as processes,
     ):
         list(processes.in_order(killed, range(3), lambda done: None))
+
+
+def held(fifo: str) -> None:
+    """Say that the work has begun, and never end it."""
+    with Path(fifo).open("w") as pipe:
+        pipe.write("x")
+        pipe.flush()
+        while True:
+            signal.pause()
+
+
+ENDLESS = """
+import sys
+from holdfast.check.worker_pool import WorkerPool
+from tests.check.test_worker_pool import held, prepare
+with WorkerPool(2, prepare, 1) as pool:
+    list(pool.in_order(held, [sys.argv[1]] * 2, lambda done: None))
+"""
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGKILL])
+def test_no_worker_outlives_its_pool(sent: signal.Signals, tmp_path: Path) -> None:
+    """After SIGTERM the pool ends its workers; if the process of the pool is killed, they end by themselves."""
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    process = subprocess.Popen(
+        [sys.executable, "-c", ENDLESS, str(fifo)], env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.PIPE
+    )
+    with fifo.open("rb") as pipe:
+        assert pipe.read(2) == b"xx"
+        process.send_signal(sent)
+        _, error = process.communicate(timeout=60)
+        # The end of the pipe: no worker has it open any more.
+        assert pipe.read() == b""
+    # Python ends itself by SIGINT after a KeyboardInterrupt that nobody catches.
+    assert process.returncode == (-signal.SIGKILL if sent == signal.SIGKILL else -signal.SIGINT)
+    assert (b"KeyboardInterrupt" in error) == (sent == signal.SIGTERM)
 
 
 def tried(
