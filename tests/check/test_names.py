@@ -124,6 +124,18 @@ def test_a_file_of_tlc_tells_them_apart_by_kind(system: System, tmp_path: Path) 
         assert open_trace(str(file), model=f"{system.file} tiny").trace.shown.name == name
 
 
+def test_a_deadlock_of_tlc_is_no_invariant_of_that_name(compiled: Compiled, tmp_path: Path) -> None:
+    """If a run's last state violates the invariant called ``deadlock`` and has no step, TLC's word decides."""
+    both = compiled(SAME_NAMES.replace("return self.n != N(1)", "return self.n != N(2)"))
+    shown = [
+        f"State {number + 1}: <{'turn' if number else 'Initial predicate'}>\n/\\ n = {number}\n" for number in range(3)
+    ]
+    for error, name in (("Deadlock reached.", "@deadlock"), ("Invariant Deadlock is violated.", "deadlock")):
+        file = tmp_path / f"{len(error)}.txt"
+        file.write_text("\n".join([f"Error: {error}", "Error: The behavior up to this point is:", *shown]))
+        assert open_trace(str(file), model=f"{both.file} tiny").trace.shown.name == name
+
+
 def test_pytest_has_an_item_for_each(system: System) -> None:
     """Each violation fails its own pytest item with its own run."""
     test = properties(system.python, scope="tiny")
