@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from holdfast.check.conform.answer.candidates import CELL, FREE, GUARD, Candidate
-from holdfast.check.conform.answer.verdict import verdict_of
+from holdfast.check.conform.answer.verdict import LogVerdict, verdict_of
 from holdfast.ir.compile import compile_model
 from tests.conform.generated_comparing import judged
-from tests.conform.test_small_models import go, model
+from tests.conform.test_small_models import CLOSE, go, model
 from tests.differential.running import loaded
 
 COUNT = "self.clock = self.clock + 1"
@@ -29,14 +29,19 @@ OWNED = model("self.owner = n\nself.up[n] = True", "self, n: Node", UP, BEGIN, "
 
 
 def reasons(source: str, folder: Path, *lines: dict[str, Any], **options: Any) -> tuple[Candidate, ...]:
-    """The reasons against the first impossible event of a log."""
+    """The reasons against the last event of a log, which is the first impossible one."""
+    return verdict(source, folder, *lines, **options).candidates
+
+
+def verdict(source: str, folder: Path, *lines: dict[str, Any], **options: Any) -> LogVerdict:
+    """The verdict about a log whose last event is impossible."""
     log: list[dict[str, Any]] = [{"holdfast": "log", "version": 1}]
     log += [{"source": "a", "seq": place, "t": place, **line} for place, line in enumerate(lines, start=1)]
     with loaded(source) as found:
         system = compile_model(found)
         judgement = judged(system, log, folder, **options)
         assert (judgement.kind, judgement.judged) == ("impossible", len(lines) - 1), judgement.reason
-        return verdict_of(system, judgement).candidates
+        return verdict_of(system, judgement)
 
 
 @pytest.mark.parametrize(
@@ -173,3 +178,37 @@ def test_a_reason_names_four_cells(tmp_path: Path) -> None:
     (found,) = reasons(OWNED, tmp_path, go(n="a", post={"up": dict.fromkeys(names[:5], True)}))
     assert found.text.count("; ") == 3
     assert "more" not in found.text
+
+
+def test_a_step_that_the_log_may_lack_is_named(tmp_path: Path) -> None:
+    """A step after which the event is possible is named; a step that changes nothing is not."""
+    found = verdict(model(GUARDED) + CLOSE, tmp_path, go())
+    assert found.nearby == ("close() makes the event possible, if it comes before it",)
+    assert verdict(model(GUARDED), tmp_path, go()).nearby == ()
+
+
+def test_an_action_that_the_log_may_have_meant_is_named(tmp_path: Path) -> None:
+    """Another action that gives all cells of the event their values is named, if it changes one of them."""
+    source = model(f"self.last = self.clock\n{ON}") + CLOSE
+    ask = {"action": "ask", "v": 0, "post": {"on": True}}
+    instead = {text for text in verdict(source, tmp_path, ask).nearby if text.endswith("gives the cells of the event")}
+    assert instead == {f"{name}() gives the cells of the event" for name in ("go", "close")}
+    refused = {"action": "ask", "v": 0, "error": "LATE"}
+    assert not any("gives the cells" in text for text in verdict(source, tmp_path, refused).nearby)
+
+
+def test_nearby_steps_name_the_elements_of_the_log(tmp_path: Path) -> None:
+    """In a world of one node, a nearby step has the node's name in the log, as in one world of all nodes."""
+    body = 'require(self.up[n], "R-2")\nself.done[n] = True'
+    fields, start = "up: Rel[Node]\n    done: Rel[Node]", "self.up.fill(False)\n        self.done.fill(False)"
+    source = model(body, "self, n: Node", fields, start, ", Node: 2")
+    source += '''
+    @action
+    def rise(self, n: Node) -> None:
+        """A node comes up."""
+        self.up[n] = True
+'''
+    rise = {"action": "rise", "n": "a"}
+    for options in ({"project": "Node", "joint": 1}, {"joint": 0}):
+        found = verdict(source, tmp_path, rise, go(n="a"), go(n="b"), **options)
+        assert found.nearby == ("rise(n=b) makes the event possible, if it comes before it",)
