@@ -133,6 +133,22 @@ TINY = "WORDS = 1\n\n\n@entry\ndef twice(x):\n    return x + x\n"
 """The text of a kernel with one function."""
 
 
+def test_it_is_known_what_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text counts as compiled once it was built, also for another process that finds it in the cache."""
+    monkeypatch.setenv(build.CACHE_VARIABLE, str(tmp_path))
+    monkeypatch.setattr(build, "_built", {})
+    functions = (
+        "@jit\ndef load(states_at, i):\n    return (peek(states_at, i),)\n\n\n"
+        "@jit\ndef differs(s, wanted, whole, mutant):\n    return s[0] == wanted\n"
+    )
+    assert build.is_compiled(functions, "compare_driver.py") is False
+    build.build(functions, "compare_driver.py")
+    assert build.is_compiled(functions, "compare_driver.py") is True
+    monkeypatch.setattr(build, "_built", {})
+    assert build.is_compiled(functions, "compare_driver.py") is True
+    assert build.is_compiled(functions.replace("==", "!="), "compare_driver.py") is False
+
+
 def test_a_changed_byte_is_never_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file with one byte changed, at 1,000 places drawn by a seed, counts as missing; the true file is read."""
     monkeypatch.setenv(build.CACHE_VARIABLE, str(tmp_path))

@@ -80,6 +80,18 @@ def test_a_row_that_is_struck_off_is_gone(module: Any) -> None:
     assert sorted(numbers(module, left, count)) == [4, 7, 9]
 
 
+def test_rows_behind_a_struck_off_one_are_found(module: Any) -> None:
+    """In a table that is nearly full, the slot of a struck off row does not hide the rows behind it."""
+    every = [4, 2, 7, 9, 11, 3]
+    for gone in every:
+        table, left = empty(module, 8), rows(module, *[0] * 8)
+        module.gather(rows(module, *every), len(every), table, 8)
+        module.strike(rows(module, gone), 1, table, 8)
+        others = [each for each in every if each != gone]
+        module.gather(rows(module, *others), len(others), table, 8)
+        assert sorted(numbers(module, left, module.remaining(table, 8, left))) == sorted(others)
+
+
 def test_every_slot_serves(module: Any) -> None:
     """A row goes into the first free slot from its own one on; behind the last slot the first one follows."""
     table, size = empty(module, 4), 4

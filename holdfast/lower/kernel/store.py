@@ -154,9 +154,8 @@ class Store:
             start += count
         assert start == len(states), "a checkpoint has as many rows as its levels have states"
         self._counts[:] = counts
-        # The tables are still empty. A move of each table to its own place fills it from the states.
+        # The tables are still empty. A move of each table to its own place, in its own size, fills it from the states.
         self._directory[:, self.module.MORE_TABLE_AT] = self._directory[:, self.module.TABLE_AT]
-        self._directory[:, self.module.MORE_SIZE] = self._directory[:, self.module.SIZE]
         self.module.move(self._directory, 0, 1)
         self._workers[0].expanded = start - sum(last - first for first, last in self.levels[-1])
 
