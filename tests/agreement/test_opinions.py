@@ -13,7 +13,7 @@ from holdfast.check.prove.second_prover import SecondProverResult
 from holdfast.check.verify import opinions
 from holdfast.check.verify.jobs import SHORT, JobResult, VerifyJob, make
 from holdfast.check.verify.manifest import read_manifest
-from holdfast.check.verify.opinions import Opinion, _differences, drawn, proved
+from holdfast.check.verify.opinions import Opinion, _differences, drawn, joined, proved
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
@@ -164,3 +164,9 @@ def test_differences_tell_both_values_cut_short() -> None:
         "tiny: depth: the search 2, the kernel 3",
         f"tiny: run: the search {'x' * 200}..., the kernel {'x' * 200}",
     )
+
+
+def test_several_opinions_are_joined() -> None:
+    """The texts of several opinions stand one behind the other: no empty one, and none twice."""
+    several = [Opinion("5 proved"), Opinion("", ("they differ",)), Opinion("tiny: exhausted"), Opinion("5 proved")]
+    assert joined(several) == Opinion("5 proved; tiny: exhausted", ("they differ",))

@@ -363,6 +363,14 @@ def test_verdicts_stand_side_by_side(table: System) -> None:
         assert any(row[:3] == [name, "holds", "violated"] for row in rows)
 
 
+def test_a_property_that_one_model_has_gets_a_line_unless_it_holds(compiled: Compiled) -> None:
+    """A property of only one model stands in the table if it does not simply hold there."""
+    for condition, expected in (("< N(2)", [["early", "-", "violated"]]), ("<= N(2)", [])):
+        more = f"{LEASE}    @invariant\n    def early(self) -> bool:\n        return self.epoch {condition}\n"
+        text = render_diff(diff(*versions(compiled(LEASE), compiled(more))))
+        assert [row[:3] for row in map(str.split, text.splitlines()) if row[:1] == ["early"]] == expected
+
+
 def test_a_budget_ends_it_honestly(table: System) -> None:
     """A comparison that a limit ends says so, with its progress and code 20, and does not call the models equal."""
     found = diff(*versions(table, table), budget=Budget(states=5))

@@ -627,3 +627,11 @@ def test_whose_premises_are_dropped(kind: str, compiled: Compiled) -> None:
     body = without_liveness(lock()).replace("@invariant\ndef asked_first", f"@{kind}\ndef asked_first")
     changed = {each.where for each in operators(compiled(body)) if each.action is None}
     assert ("asked_first" in changed) is (kind != "witness")
+
+
+def test_a_machine_that_does_not_tell_its_cores_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mutants are tried on all cores of the machine, or on one if the machine does not say how many it has."""
+    for told, cores in ((6, 6), (None, 1)):
+        monkeypatch.setattr("os.cpu_count", lambda told=told: told)
+        assert MutationLimits(Budget()).cores == cores
+    assert MutationLimits(Budget(), cores=2).cores == 2

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import attrs
+
 from holdfast.check.budget import Budget
 from holdfast.check.search.engine import search
 from holdfast.check.summary import render_result, render_summary
@@ -78,6 +80,13 @@ def test_what_is_amiss_without_a_violation(compiled: Callable[[str], System]) ->
         "  cut             up by N 1",
     ):
         assert line in lines
+
+
+def test_a_note_is_told(table: System) -> None:
+    """A note of the search stands below the figures, after an empty line."""
+    found = attrs.evolve(search(table, table.scopes["tiny"]), notes=("The interpreter searched, and not the kernel.",))
+
+    assert render_summary(found) == f"{GREEN}\n\nThe interpreter searched, and not the kernel."
 
 
 def test_no_answer_is_not_green(table: System) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 
 from holdfast.check.conform.answer.candidates import CELL, FREE, GUARD, Candidate
-from holdfast.check.conform.answer.verdict import LogVerdict, verdict_of
+from holdfast.check.conform.answer.verdict import SHOWN, LogVerdict, call, render, verdict_of
 from holdfast.ir.compile import compile_model
 from tests.conform.generated_comparing import judged
 from tests.conform.test_small_models import CLOSE, go, model
@@ -28,11 +29,6 @@ BEGIN = "self.up.fill(False)\n        self.owner = None"
 OWNED = model("self.owner = n\nself.up[n] = True", "self, n: Node", UP, BEGIN, ", Node: 6")
 
 
-def reasons(source: str, folder: Path, *lines: dict[str, Any], **options: Any) -> tuple[Candidate, ...]:
-    """The reasons against the last event of a log, which is the first impossible one."""
-    return verdict(source, folder, *lines, **options).candidates
-
-
 def verdict(source: str, folder: Path, *lines: dict[str, Any], **options: Any) -> LogVerdict:
     """The verdict about a log whose last event is impossible."""
     log: list[dict[str, Any]] = [{"holdfast": "log", "version": 1}]
@@ -42,6 +38,11 @@ def verdict(source: str, folder: Path, *lines: dict[str, Any], **options: Any) -
         judgement = judged(system, log, folder, **options)
         assert (judgement.kind, judgement.judged) == ("impossible", len(lines) - 1), judgement.reason
         return verdict_of(system, judgement)
+
+
+def reasons(source: str, folder: Path, *lines: dict[str, Any], **options: Any) -> tuple[Candidate, ...]:
+    """The reasons against the first impossible event of a log."""
+    return verdict(source, folder, *lines, **options).candidates
 
 
 @pytest.mark.parametrize(
@@ -212,3 +213,21 @@ def test_nearby_steps_name_the_elements_of_the_log(tmp_path: Path) -> None:
     for options in ({"project": "Node", "joint": 1}, {"joint": 0}):
         found = verdict(source, tmp_path, rise, go(n="a"), go(n="b"), **options)
         assert found.nearby == ("rise(n=b) makes the event possible, if it comes before it",)
+
+
+def test_the_text_counts_the_reasons_that_it_does_not_show(tmp_path: Path) -> None:
+    """The text shows the first reasons and counts the others, if there are any."""
+    found = verdict(model(GUARDED), tmp_path, go())
+    for count, said in ((SHOWN, []), (SHOWN + 2, ["  and 2 more reasons; --json lists all"])):
+        lines = render(attrs.evolve(found, candidates=found.candidates * count)).splitlines()
+        assert sum(line.startswith("  - R-2 refuses go") for line in lines) == SHOWN
+        assert [line for line in lines if "more reasons" in line] == said
+
+
+def test_an_event_is_shown_with_its_outcome(tmp_path: Path) -> None:
+    """An event is shown as a call, with the error behind it if the log has one."""
+    for line, shown in ((go(), "go()"), (go(error="LATE"), "go() → LATE")):
+        source = model(f"{GUARDED}\n{ON}")
+        facts = verdict(source, tmp_path, line).judgement.facts
+        assert facts is not None
+        assert call(facts) == shown

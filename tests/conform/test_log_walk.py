@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from holdfast.check.conform.walks.log_lines import CAUSES, Gaps, timed
 from holdfast.check.conform.walks.log_scope import MOST, LogScope
 from holdfast.check.conform.walks.log_steps import LogStep, LogSteps
 from holdfast.check.conform.walks.log_walk import IDLE, LogWalk, Wear, _Elements
+from holdfast.check.conform.walks.stretch import Numbers
 from holdfast.cli.walk_log import share
 from holdfast.ir.errors import UsageError
 from tests.conform.walked_logs import Line, judged, system
@@ -189,6 +191,26 @@ def test_new_elements_appear_at_a_steady_pace() -> None:
     first, count = steps.sizes.first["Stream"], steps.sizes.count("Stream")
     assert first < (first + count) // 2 < count
     assert appeared == [first, *(first + (count - first) * made // 1_000 for made in (499, 500, 999)), count]
+
+
+def test_a_plain_number_may_be_any_of_the_scope_at_first() -> None:
+    """All numbers of the scope, 0 among them, appear at the start of a walk; greater ones appear later."""
+    for name in MODELS:
+        found = system(name)
+        scope, given = found.scope("default"), uses(found, frozenset())
+        sizes = LogScope(found, scope, given, 3, 1_000, {})
+        assert {nat: sizes.first[nat] for nat in given.plain} == {nat: scope.sizes[nat] + 1 for nat in given.plain}
+    assert any(uses(system(name), frozenset()).plain for name in MODELS)
+
+
+def test_numbers_of_a_log_have_gaps() -> None:
+    """A walk's log has large gaps between offsets, and small ones between other numbers; without stretching, none."""
+    numbers = Numbers(1, stretched=True)
+    for nat, least, most in (("Offset", 500, 1500), ("WalOffset", 500, 1500), ("Epoch", 1, 9)):
+        told = [numbers.of(nat, number) for number in range(50)]
+        assert told[0] == 0
+        assert all(least <= after - before <= most for before, after in pairwise(told))
+    assert Numbers(1, stretched=False).of("Offset", 3) == 3
 
 
 def test_there_is_room_for_the_numbers_of_crashed_processes() -> None:
