@@ -14,7 +14,7 @@ from holdfast.check.conform.judge.order import uses
 from holdfast.check.conform.walks.log_lines import CAUSES, Gaps, timed
 from holdfast.check.conform.walks.log_scope import MOST, LogScope
 from holdfast.check.conform.walks.log_steps import LogStep, LogSteps
-from holdfast.check.conform.walks.log_walk import IDLE, LogWalk, Wear, _Elements
+from holdfast.check.conform.walks.log_walk import END, IDLE, PAUSE, QUIET, LogWalk, Wear, _Elements
 from holdfast.check.conform.walks.stretch import Numbers
 from holdfast.cli.walk_log import share
 from holdfast.ir.errors import UsageError
@@ -211,6 +211,54 @@ def test_numbers_of_a_log_have_gaps() -> None:
         assert told[0] == 0
         assert all(least <= after - before <= most for before, after in pairwise(told))
     assert Numbers(1, stretched=False).of("Offset", 3) == 3
+
+
+def test_more_elements_appear_now_and_then_while_nothing_has_an_effect(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While no request has an effect, a walk adds elements every PAUSE requests, and then ends without events."""
+    found = system("ownership")
+    walk = LogWalk(found, found.scope("default"), seed=1, stretched=True)
+    steps = walk._steps(100, {})
+    turns = walk._turns(100, steps, Wear())
+    quiet: list[int] = []
+    monkeypatch.setattr(steps, "step", lambda _: None)
+    monkeypatch.setattr(turns, "_appear", lambda _, idle: quiet.append(idle))
+    assert list(turns.runs()) == []
+    assert quiet == [0, *range(QUIET, END, PAUSE)]
+
+
+def test_an_action_that_uses_elements_up_is_due_within_its_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the start each action is due at a random event within its rest; one that uses nothing up is due at once."""
+    found = system("ownership")
+    walk = LogWalk(found, found.scope("default"), seed=1, stretched=True)
+    turns = walk._turns(100, walk._steps(100, {}), Wear())
+    rests = {action.name: 10.0 * place for place, action in enumerate(turns.actions)}
+    monkeypatch.setattr(turns, "_rest", lambda action: rests[action.name])
+    monkeypatch.setattr(turns, "count", 0)
+    assert list(turns.runs()) == []
+    assert turns.due[0] == 0
+    assert all(0 <= due < rests[action.name] for action, due in list(zip(turns.actions, turns.due, strict=True))[1:])
+
+
+def test_a_range_ends_one_or_two_numbers_above_its_begin() -> None:
+    """Some second numbers of a range lie just above the first: one or two numbers further."""
+
+    class Low(random.Random):
+        """Chance that gives these numbers in turn."""
+
+        def __init__(self, *numbers: float) -> None:
+            super().__init__(0)
+            self.numbers = list(numbers)
+
+        def random(self) -> float:
+            """The next number."""
+            return self.numbers.pop(0)
+
+    found = system("ownership")
+    steps = LogWalk(found, found.scope("default"), seed=1, stretched=True)._steps(100, {})
+    for drawn, further in ((0.3, 1), (0.7, 2)):
+        # The begin and the end are first drawn as number 0; then chance decides on the end.
+        steps.chance = Low(0, 0, drawn, 0)
+        assert steps._args([(range(9), 9), (range(9), 9)], [(1, 0, [])]) == (0, further)
 
 
 def test_there_is_room_for_the_numbers_of_crashed_processes() -> None:

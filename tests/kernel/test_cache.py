@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -181,3 +182,12 @@ def test_machine_code_of_another_compiler_has_another_name(what: str, monkeypatc
     monkeypatch.setattr(build, what, lambda: "another")
     assert build._name("text") != here
     assert build._name("another text") != build._name("text")
+
+
+def test_what_was_built_counts_as_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel need not be compiled again if this process has built it, or if its code lies in the cache."""
+    monkeypatch.setenv("HOLDFAST_CACHE", str(tmp_path))
+    text = "# A text of which there is no code."
+    assert not build.is_compiled(text)
+    monkeypatch.setitem(build._built, build._name(build.kernel_text(text, "driver.py")), (b"", SimpleNamespace()))
+    assert build.is_compiled(text)

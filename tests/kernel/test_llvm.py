@@ -19,7 +19,7 @@ from holdfast.lower.kernel.llvm.kinds import KernelTextError, Kind, kind_of_json
 from holdfast.lower.kernel.llvm.module import translate
 from holdfast.lower.kernel.llvm.object_code import verified
 from holdfast.lower.kernel.llvm.statements import FunctionWriter
-from holdfast.lower.kernel.llvm.values import TypedValue
+from holdfast.lower.kernel.llvm.values import TypedValue, number, spanned
 from tests.kernel import plain
 from tests.kernel.programs import FUNCTIONS, ONES, Draw, program
 
@@ -341,3 +341,9 @@ def test_kinds_survive_json() -> None:
 def test_the_text_is_good_for_other_processors(triple: str) -> None:
     """LLVM verifies the translated text for another processor, and makes object code of it."""
     assert len(verified(translate(ARRAYS).llvm, triple)) > 0
+
+
+def test_a_choice_has_the_range_of_all_its_values() -> None:
+    """The least range with all values is known if each value's range is known."""
+    assert spanned([number("%a", 0, 3), number("%b", -2, 1), number("%c", 2, 9)]) == (-2, 9)
+    assert spanned([number("%a", 0, 3), number("%b")]) == (None, None)

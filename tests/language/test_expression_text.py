@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from holdfast.check.prove.expression_text import written
+from holdfast.ir.expr import Implies, Name
+from holdfast.ir.types import BOOL
 from tests.language.conftest import Build
 
 EXPRESSIONS = {
@@ -87,3 +89,9 @@ def test_an_expression_is_written_as_the_model_language(build: Build) -> None:
     found = rewritten(build, EXPRESSIONS)
     assert dict(zip(EXPRESSIONS, found, strict=True)) == EXPRESSIONS
     assert rewritten(build, found) == found
+
+
+def test_an_implication_is_written_as_an_or() -> None:
+    """The language has no implication: its premise is negated."""
+    on, off = Name("on", BOOL), Name("off", BOOL)
+    assert written(Implies(on, off)) == "not on or off"

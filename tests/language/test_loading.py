@@ -67,6 +67,19 @@ def test_files_of_one_name_are_different_models(folder: Path) -> None:
     assert [load_model(f"{name}/lamp.py").__name__ for name in ("one", "two", "one")] == ["One", "Two", "One"]
 
 
+def test_a_model_is_no_neighbour_of_another_folder(folder: Path) -> None:
+    """A model imports the module beside it, also if a model of the module's name was loaded from another folder."""
+    for name in ("one", "two"):
+        (folder / name).mkdir()
+    (folder / "one" / "lamp.py").write_text(LAMP)
+    (folder / "two" / "lamp.py").write_text("WATTS = 40\n")
+    (folder / "two" / "room.py").write_text(LAMP.replace("class Lamp", "from lamp import WATTS\n\n\nclass Lamp"))
+
+    assert load_model("one/lamp.py").__name__ == "Lamp"
+    load_model("two/room.py")
+    assert sys.modules["lamp"].WATTS == 40
+
+
 def test_a_model_imports_its_neighbours(folder: Path) -> None:
     """A model may extend a model of a neighbouring file, also in a package. Only its own classes are its models."""
     (folder / "pack").mkdir()

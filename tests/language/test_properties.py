@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from holdfast.ir.expr import TRUE
 from holdfast.lower.python.interpreter import Interpreter
 from tests.language.conftest import Build
 from tests.language.writing import disagreement
@@ -48,6 +49,27 @@ class M(Table):
     def all_open(self) -> bool:
         return all(self.opened[s] for s in Stream)
 """
+
+
+def test_what_a_premise_is(build: Build) -> None:
+    """The premise of a leads-to is its first condition; a witness has none, so it is never vacuous."""
+    system = build(
+        """
+class M(Table):
+    @witness
+    def opened_clean(self) -> bool:
+        return not any(self.opened[s] for s in Stream if self.epoch[s] > Epoch(0))
+
+    @leads_to
+    def settles(self, s: Stream) -> tuple[bool, bool]:
+        return self.opened[s], not self.opened[s]
+"""
+    )
+    premises = {
+        prop.name: (prop.premise, prop.body) for prop in system.properties if prop.kind in ("witness", "leads_to")
+    }
+    assert premises["opened_clean"][0] == TRUE
+    assert premises["settles"][0] == premises["settles"][1] != TRUE
 
 
 def test_properties_have_a_kind_and_the_ids_they_begin_with(build: Build) -> None:

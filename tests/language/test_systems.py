@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
+import attrs
 import pytest
 
+from holdfast.ir.compile.results import results
 from holdfast.ir.errors import ModelError, UsageError
+from holdfast.ir.expr import TRUE, Expr, IfElse, Name
+from holdfast.ir.types import BOOL
 from holdfast.lang import Model
 from holdfast.lower.python.interpreter import Interpreter
 from tests.language.conftest import Build
@@ -376,3 +382,20 @@ def test_the_class_runs_on_its_own(build: Build) -> None:
     assert opened.refusal("open", n=n, s=s, e=Epoch(2)) == ("ST-14", None)
     assert fresh.refusal("open", n=n, s=s, e=Epoch(1)) is None
     assert opened.holds("owned") is True
+
+
+def test_the_class_is_no_part_of_a_system(build: Build) -> None:
+    """Systems of equal content are equal and have equal texts, whichever classes they were compiled from."""
+    system = build(CONSTANTS)
+    other = attrs.evolve(system, python=Model)
+    assert system == other
+    assert repr(system) == repr(other)
+
+
+def test_a_local_gives_its_sources_once() -> None:
+    """A local that is read in both branches of a choice, again and again, is looked through once."""
+    chain: dict[str, Expr] = {"x0": TRUE}
+    for number in range(1, 40):
+        before = Name(f"x{number - 1}", BOOL)
+        chain[f"x{number}"] = IfElse(Name("c", BOOL), before, before, BOOL)
+    assert list(itertools.islice(results(Name("x39", BOOL), chain), 3)) == [TRUE]

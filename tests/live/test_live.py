@@ -7,14 +7,15 @@ from pathlib import Path
 import attrs
 import pytest
 
-from holdfast.check.budget import Budget
-from holdfast.check.live.engine import live
+from holdfast.check.budget import INTERRUPTED, Budget
+from holdfast.check.live.engine import _Liveness, live
 from holdfast.check.live.result import live_to_json, render_live
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
-from holdfast.ir.system import System
+from holdfast.ir.system import Property, System
+from holdfast.lower.graph.state_graph import StateGraph
 from holdfast.records.live import live_record
 from holdfast.runs.replay import Replayer
 from tests.live.asking import LEASE, answer, edited, run
@@ -353,6 +354,20 @@ def test_a_limit_is_no_answer(lease: System) -> None:
     result = live(lease, lease.scopes["default"], budget=Budget(states=100))
     assert (result.verdict, result.exit_code, result.ended_by) == ("inconclusive", 20, "states: more than 100")
     assert "liveness is decided on the whole graph alone" in " ".join(render_live(result).split())
+
+
+def test_what_is_decided_in_part_is_not_called_vacuous(lease: System, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the user interrupts the decision, the premise may be true for arguments that nobody has tried."""
+    decided = _Liveness.decide
+
+    def interrupted(self: _Liveness, graph: StateGraph, prop: Property) -> object:
+        answer_so_far = decided(self, graph, prop)
+        self.meter.spent = INTERRUPTED
+        return attrs.evolve(answer_so_far, owed=attrs.evolve(answer_so_far.owed, premise_true=False))
+
+    monkeypatch.setattr(_Liveness, "decide", interrupted)
+    result = answer(lease)
+    assert (result.verdict, result.ended_by, result.vacuous) == ("inconclusive", INTERRUPTED, ())
 
 
 def test_equal_questions_have_equal_answers(lease: System) -> None:

@@ -55,6 +55,16 @@ def test_exclusive_sets_are_those_found_by_hand(seed: int) -> None:
     assert set(found) == by_hand(true, pictures, relevant, suggest.LONGEST)
 
 
+def test_as_many_sets_as_the_limit_are_all_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search for sets stops early only if there are more of them than the limit."""
+    pictures = [{0, 1, 2}, {0, 3}]
+    grid = np.packbits([[index in picture for picture in pictures] for index in range(4)], axis=1)
+    # Four literals and four pairs are true somewhere; the last pair that is not comes behind all of those.
+    for limit, expected in ((4, {(1, 3), (2, 3)}), (3, {(1, 3)})):
+        monkeypatch.setattr(suggest, "MOST_SETS", limit)
+        assert set(exclusive(range(4), grid, range(4))) == {frozenset(pair) for pair in expected}
+
+
 def test_literals_that_read_only_what_the_question_reads(compiled: Compiled) -> None:
     """Relevant literals read only fields that the property and the action's rules read."""
     system = compiled(PAIRED)

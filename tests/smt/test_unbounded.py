@@ -185,3 +185,13 @@ def test_literals_follow_one_another() -> None:
 
 def _ownership() -> System:
     return compile_model(load_model("ownership"))
+
+
+def test_the_greatest_number_may_be_the_largest_literal() -> None:
+    """A computed Nat reaches up to its largest literal at least, and perhaps no further."""
+    universe = UnboundedUniverse(compile_model(load_model(str(MODELS / "lower/models/gauges.py"))))
+    top, literal = universe._top("Tick"), universe.literals["Tick"]
+    solver = z3.Solver(ctx=universe.ctx)
+    solver.add(*universe.axioms())
+    assert solver.check(top == literal) == z3.sat
+    assert solver.check(top < literal) == z3.unsat

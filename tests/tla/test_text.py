@@ -145,3 +145,13 @@ def test_a_function_with_new_values_stands_on_a_line_that_it_fills() -> None:
     fits, beyond = (conjuncts.updated("f" * length, changes).lines for length in (37, 38))
     assert fits == (f"[{'f' * 37} EXCEPT ![n] = b, ![m] = c]",)
     assert beyond == (f"[{'f' * 38} EXCEPT ![n] = b,", f"{' ' * 47}![m] = c]")
+
+
+def test_a_list_keeps_all_lines_of_its_parts() -> None:
+    """A part of several lines keeps all of them, and the next part follows its last line."""
+    long = Or(tuple(Name(f"condition_{number}_that_has_a_long_name", BOOL) for number in range(6)))
+    module = Globals(TlaNames())
+    writer = TlaExpressions(module)
+    *before, last = writer.expr(long).lines
+    assert before
+    assert list(writer.listed([long, A, B]).lines) == [*before, f"{last}, a, b"]
