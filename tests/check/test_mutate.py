@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -338,6 +339,14 @@ def test_a_limit_of_states_leaves_a_mutant_open(compiled: Compiled) -> None:
 
     assert "undecided" in ways(report).values()
     assert (faults(report), report.exit_code) == ({}, 20)
+
+
+def test_a_computer_that_does_not_count_its_cores_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a number, all cores are used; if the system cannot tell how many there are, one is."""
+    monkeypatch.setattr(os, "cpu_count", lambda: 6)
+    assert [MutationLimits(Budget(), cores=cores).cores for cores in (None, 2)] == [6, 2]
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert MutationLimits(Budget()).cores == 1
 
 
 def test_time_that_is_up_ends_all(compiled: Compiled) -> None:

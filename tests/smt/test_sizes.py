@@ -144,6 +144,16 @@ def test_a_word_has_room_for_sums(op: str, build: Build) -> None:
     assert width(build(body), {"Node": 1, "Turn": 1, "Step": 1}) == ((1 << 41) + 1).bit_length() + 2
 
 
+@pytest.mark.parametrize(("fold", "times"), [("min", 1), ("max", 1), ("sum", 8)])
+def test_a_word_has_room_for_what_is_folded(fold: str, times: int, build: Build) -> None:
+    """The least or greatest of several numbers is one of them. A sum may be as large as all of them together."""
+    many = f"{fold}(self.step + {1 << 40} for n in Node)"
+    if fold != "sum":
+        many = f"{fold}((self.step + {1 << 40} for n in Node), default=0)"
+    body = BODY.replace("return self.mode", f"return {many} != 1 and self.mode")
+    assert width(build(body), {"Node": 8, "Turn": 1, "Step": 1}) == (times << 40).bit_length() + 2
+
+
 def test_a_cell_has_room_for_so_many_values(build: Build) -> None:
     """A cell holds up to ``MOST_CODES`` values. A Nat has one value more than its greatest number."""
     plain = build(BODY)
