@@ -79,6 +79,25 @@ def test_a_verdict_names_guard_and_cell(tmp_path: Path) -> None:
     assert judged("ownership", log, tmp_path / "a.log").kind == "conforms"
 
 
+def test_a_verdict_names_the_outcome_of_a_request(tmp_path: Path) -> None:
+    """A refused request is shown with the error of its answer, and a request that was taken without one."""
+    log: list[Line] = [
+        {"holdfast": "log", "version": 1, "literals": {"NodeEpoch": {"1": 7}}},
+        event(1, "register", p=["n1", 7]),
+        event(2, "open", p=["n1", 7], s="s1", e=5, heard=False),
+        event(3, "delete", s="s1", error="STREAM_NOT_CLOSED"),
+        event(4, "delete", s="s1"),
+    ]
+    text = render(verdict_of(system("ownership"), judged("ownership", log, tmp_path / "a.log")))
+    calls = [line.split("  ")[-1] for line in text.splitlines() if "(s=" in line or "(p=" in line]
+    assert calls == [
+        f'impossible: Ownership does not allow {tmp_path}/a.log:5, delete(s="s1")',
+        'register(p=["n1", 7])',
+        'open(p=["n1", 7], s="s1", e=5, heard=false)',
+        'delete(s="s1") → STREAM_NOT_CLOSED',
+    ]
+
+
 def event(seq: int, action: str, **more: object) -> Line:
     """A line of source a."""
     return {"source": "a", "seq": seq, "t": seq, "action": action, **more}

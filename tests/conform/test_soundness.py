@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.check.conform.judge import branch, orders, world
+from holdfast.check.conform.judge import branch, judge, orders, world
 from holdfast.ir.errors import UsageError
 from tests.conform.walked_logs import Line, judged, lines
 
@@ -183,6 +183,48 @@ def test_all_streams_have_the_same_start(sources: int, tmp_path: Path) -> None:
     assert judged("ownership", log, tmp_path / "a.log").kind == "conforms"
 
 
+BEGUN = """
+from holdfast.lang import Model, Rel, Scope, Sort, action, init, require
+
+
+class Stream(Sort): ...
+
+
+class Begun(Model):
+    up: Rel[Stream]
+    tiny = Scope({Stream: 2})
+
+    @init
+    def begin(self, x: bool) -> None:
+        self.up.fill(x)
+
+    @action
+    def rise(self, s: Stream) -> None:
+        self.up[s] = True
+
+    @action
+    def use(self, s: Stream) -> None:
+        require(self.up[s], "P-1")
+
+    @action
+    def rest(self, s: Stream) -> None:
+        require(not self.up[s], "P-2")
+"""
+"""All streams are up at the start, or none is."""
+
+
+@pytest.mark.parametrize("last", ["use", "rest"])
+def test_starts_differ_while_a_stream_is_not_named_yet(
+    last: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two starts that agree about every stream so far are both kept, as the next line may name another stream."""
+    monkeypatch.setattr(judge, "MERGED_EVERY", 1)
+    path = tmp_path / "begun_of_conform.py"
+    path.write_text(BEGUN)
+    log = [event(1, "rise", s="s1"), event(2, last, s="s2"), event(3, "use", s="s1")]
+    assert judged(str(path), log, tmp_path / "a.log", joint=1).kind == "conforms"
+
+
 # Cells --------------------------------------------------------------------------------------------------------------
 
 
@@ -220,6 +262,14 @@ def test_a_span_goes_over_the_numbers_within(tmp_path: Path) -> None:
     assert judged("ownership", log, tmp_path / "a.log").kind == "conforms"
     again = event(6, "append", p=P, s="s", span=[40, 100])
     assert judged("ownership", [*log, again], tmp_path / "a.log").kind == "impossible"
+
+
+def test_each_step_of_a_span_is_counted(tmp_path: Path) -> None:
+    """A span counts as many steps as it has parts, for a limit of steps."""
+    log = [HEADER, event(1, "register", p=P), event(2, "reserve", p=P), event(3, "open", p=P, s="s", e=5, heard=True)]
+    log += [event(4, "commit", p=P, s="s", a=0, b=40), event(5, "append", p=P, s="s", span=[0, 100])]
+    steps = [judged("ownership", log[:length], tmp_path / "a.log").tally.steps for length in (5, 6)]
+    assert steps == [4, 6]
 
 
 def test_a_span_of_nothing_is_damaged(tmp_path: Path) -> None:

@@ -83,6 +83,18 @@ def test_variants_and_removed_rules_are_named() -> None:
     assert "GA-05" not in text.split("EXTENDS")[1]
 
 
+def test_a_module_names_what_is_no_deadlock() -> None:
+    """TLC's answer about the module's claim that no run is stuck is about deadlocks, if the model says where runs end.
+
+    Without such a property there is no claim of this name.
+    """
+    claims = []
+    for name in ("gauges", "table"):
+        system = system_of(MODELS[name])
+        claims.append(Specification.of(system, system.scope("tiny"), name).scope.checked.invariants.get("NotStuck"))
+    assert claims == ["deadlock", None]
+
+
 def test_modules_are_named_after_the_model() -> None:
     """A module has the model's name on the command line."""
     assert module_name("ownership") == "ownership"

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.ir.expr import And, Compare, Expr, Implies, IsNone, Lit, Name, Not, Or, Quantified, Unwrap
+from holdfast.ir.expr import (
+    And,
+    Arithmetic,
+    Compare,
+    Expr,
+    IfElse,
+    Implies,
+    IsNone,
+    Lit,
+    Name,
+    Not,
+    Or,
+    Quantified,
+    Unwrap,
+)
 from holdfast.ir.types import BOOL, INT, NatType, OptionalType, SortType
 from holdfast.lower.tla.conjuncts import Conjuncts
 from holdfast.lower.tla.expression_text import Globals, TlaExpressions
@@ -77,6 +91,14 @@ def test_a_long_conjunction_becomes_a_list() -> None:
         f"/\\ {'first' * 8}",
         f"/\\ \\/ {'second' * 8}",
         f"   \\/ {'third' * 8}",
+    )
+
+
+def test_a_list_goes_on_behind_the_last_line_of_a_part() -> None:
+    """What follows a part of several lines stands behind its last line, and the lines before it stay."""
+    either = IfElse(Name("long" * 15, BOOL), Y, Name("other" * 10, EPOCH), EPOCH)
+    assert written(Arithmetic("min", (either, THREE), INT)) == (
+        f"Least({{IF {'long' * 15}\n       THEN y\n       ELSE {'other' * 10}, 3}}, 0)"
     )
 
 
