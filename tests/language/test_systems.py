@@ -10,7 +10,7 @@ import pytest
 from holdfast.ir.compile.results import results
 from holdfast.ir.errors import ModelError, UsageError
 from holdfast.ir.expr import TRUE, Expr, IfElse, Name
-from holdfast.ir.types import BOOL
+from holdfast.ir.types import BOOL, NatType
 from holdfast.lang import Model
 from holdfast.lower.python.interpreter import Interpreter
 from tests.language.conftest import Build
@@ -355,6 +355,25 @@ def test_rules_know_their_place_kind_error_and_actions(build: Build) -> None:
         ("EX-02", "effect", None, 10, ("close",)),
         ("EX-03", "condition", None, 16, ("work",)),
     ]
+
+
+def test_systems_are_equal_whatever_class_they_come_from(build: Build) -> None:
+    """Two systems with the same declarations are equal: the class is only for the CPython executor, and not shown."""
+    system = build(CONSTANTS)
+    assert attrs.evolve(system, python=Model) == system
+    assert attrs.evolve(system, name="Other") != system
+    assert "python" not in repr(system)
+
+
+def test_each_local_is_looked_through_once() -> None:
+    """However often the values of a local are asked for, its own value is given once.
+
+    Otherwise a body whose locals choose between earlier ones would take twice as long for each of them.
+    """
+    number, chosen = NatType("Epoch"), Name("chosen", BOOL)
+    first, other, last = (Name(name, number) for name in ("first", "other", "last"))
+    locals_ = {"last": IfElse(chosen, other, other, number), "other": IfElse(chosen, first, first, number)}
+    assert list(results(last, locals_)) == [first, first]
 
 
 def test_the_class_runs_on_its_own(build: Build) -> None:
