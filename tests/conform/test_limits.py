@@ -17,6 +17,7 @@ import pytest
 
 from holdfast.cli.app import main
 from tests.cli.test_interrupt import read_some
+from tests.conform.test_small_models import model
 from tests.conform.walked_logs import Line
 
 HEADER: Line = {"holdfast": "log", "version": 1, "literals": {"NodeEpoch": {"1": 7}}}
@@ -31,9 +32,9 @@ OPEN[-1] = {**OPEN[-1], "seq": 4}
 VERDICTS = [("conforms", 0, RUNS), ("impossible", 12, IMPOSSIBLE), ("unknown", 20, OPEN)]
 
 
-def write(path: Path, lines: list[Line]) -> str:
+def write(path: Path, lines: list[Line], header: Line = HEADER) -> str:
     """Write a log."""
-    path.write_text("".join(f"{json.dumps(line)}\n" for line in [HEADER, *lines]))
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in [header, *lines]))
     return str(path)
 
 
@@ -55,6 +56,15 @@ def test_a_limit_of_steps_says_what_was_judged(tmp_path: Path, capsys: pytest.Ca
     found = json.loads(capsys.readouterr().out)
     assert found["reason"] == "stopped by a limit (states: more than 100)"
     assert (found["judged"], found["events"]) == (51, 500)
+
+
+def test_a_limit_of_steps_counts_spans(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each step of a span counts towards a limit of steps."""
+    (tmp_path / "small.py").write_text(model("self.clock = self.clock + 1"))
+    log = [{"source": "a", "seq": n, "t": n, "action": "go", "span": [5 * n - 5, 5 * n]} for n in range(1, 100)]
+    path = write(tmp_path / "a.log", log, {"holdfast": "log", "version": 1})
+    assert main(["conform", str(tmp_path / "small.py"), path, "--budget", "50states", "--json"]) == 20
+    assert json.loads(capsys.readouterr().out)["reason"] == "stopped by a limit (states: more than 50)"
 
 
 @pytest.mark.parametrize("limit", ["1MB", "0.000001s"])

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from holdfast.check.conform.judge.judge import MERGED_EVERY
 from holdfast.check.conform.judge.projection import project
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
@@ -314,3 +315,13 @@ def test_a_log_without_streams_is_judged(tmp_path: Path) -> None:
     lines = [header, *({"source": "a", "seq": number, "t": number, **line} for number, line in enumerate(log, 1))]
     found = judged(compile_model(load_model("ownership")), lines, tmp_path)
     assert (found.kind, found.judged) == ("impossible", 1)
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_initial_states_stay_apart_before_a_stream_is_named(on: bool, tmp_path: Path) -> None:
+    """Events that name no stream leave both initial states possible; a later event tells which one it was."""
+    source = model("self.up[n] = self.on", "self, n: Node", "up: Rel[Node]", "self.up.fill(False)", ", Node: 2")
+    source = source.replace("def begin(self)", "def begin(self, b: bool)").replace("self.on = False", "self.on = b")
+    waiting = [{"action": "ask", "v": 0}] * MERGED_EVERY
+    events = [go(n="b"), go(n="a", post={"up": {"a": on}})]
+    assert said(source, tmp_path, *waiting, *events, project="Node", joint=1) == "conforms"
