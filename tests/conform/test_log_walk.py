@@ -242,7 +242,7 @@ def test_an_action_that_uses_elements_up_is_due_within_its_rest(monkeypatch: pyt
 def test_a_range_ends_one_or_two_numbers_above_its_begin() -> None:
     """Some second numbers of a range lie just above the first: one or two numbers further."""
 
-    class Low(random.Random):
+    class InTurn(random.Random):
         """Chance that gives these numbers in turn."""
 
         def __init__(self, *numbers: float) -> None:
@@ -257,7 +257,7 @@ def test_a_range_ends_one_or_two_numbers_above_its_begin() -> None:
     steps = LogWalk(found, found.scope("default"), seed=1, stretched=True)._steps(100, {})
     for drawn, further in ((0.3, 1), (0.7, 2)):
         # The begin and the end are first drawn as number 0; then chance decides on the end.
-        steps.chance = Low(0, 0, drawn, 0)
+        steps.chance = InTurn(0, 0, drawn, 0)
         assert steps._args([(range(9), 9), (range(9), 9)], [(1, 0, [])]) == (0, further)
 
 

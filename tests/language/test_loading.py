@@ -67,6 +67,17 @@ def test_files_of_one_name_are_different_models(folder: Path) -> None:
     assert [load_model(f"{name}/lamp.py").__name__ for name in ("one", "two", "one")] == ["One", "Two", "One"]
 
 
+def test_a_module_is_named_after_its_file(folder: Path) -> None:
+    """Messages and written files name a model's module after its file. Only a second file of the name has a hash."""
+    for name in ("one", "two"):
+        (folder / name).mkdir()
+        (folder / name / "lamp.py").write_text(LAMP)
+
+    first, second = (load_model(f"{name}/lamp.py").__module__ for name in ("one", "two"))
+    assert first == "_model_lamp"
+    assert second.startswith("_model_lamp_")
+
+
 def test_a_model_is_no_neighbour_of_another_folder(folder: Path) -> None:
     """A model imports the module beside it, also if a model of the module's name was loaded from another folder."""
     for name in ("one", "two"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import attrs
 import numpy as np
@@ -229,3 +230,13 @@ def test_what_is_part_of_the_protocol(tmp_path: Path) -> None:
     )
     layout = Interpreter(system, system.scopes["tiny"]).layout
     assert protocol_cells(layout) == [(0, 3), (5, 6)]
+
+
+@pytest.mark.parametrize("count", [1, 100])
+def test_each_edge_has_room_for_its_label(count: int) -> None:
+    """There is as much room for labels as for targets, whenever the arrays grow."""
+    room = graphs._GrowingArrays(SimpleNamespace(WORDS=1, FLAG_WORDS=1, FAN=50, rehash=lambda *_: None), count)
+    for edges in (0, len(room.targets)):
+        room.ends[0] = edges
+        room.grow(1, count)
+        assert len(room.labels) == len(room.targets) >= edges + 50

@@ -85,3 +85,11 @@ def test_elements_that_tlc_cannot_read_are_refused() -> None:
     """A sort's prefix may be any text for the search. For TLC the line names the sort that needs another one."""
     with pytest.raises(UsageError, match=r"Node: TLC cannot read 'é1', .* class Node\(Sort, prefix=\"x\"\)"):
         readable(SortType("Node"), ["n1", "é1"])
+
+
+def test_the_invariant_about_ends_is_the_models_deadlock() -> None:
+    """If TLC says that NotStuck is violated, the model's claim is meant that it never gets stuck short of its end."""
+    for target, expected in (("tests/lower/models/gauges.py", "deadlock"), ("tests/check/models/table.py", None)):
+        system = system_of(target)
+        checked = Specification.of(system, system.scopes["tiny"], target).scope.checked
+        assert checked.invariants.get("NotStuck") == expected
