@@ -26,6 +26,7 @@ LEGITIMATE = (
     "the other None",
     "computed",
     "ghost must not cut",
+    "and this is int",
 )
 """Refusals of models that would run without a problem: the compiler sees only their text."""
 
