@@ -1,4 +1,4 @@
-"""Helpers that make the same runs on the kernel and on the interpreter."""
+"""Helpers that make the same runs on the kernel and on the interpreter, and models for random runs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,85 @@ from holdfast.lower.kernel.walks import Walks
 from holdfast.lower.python.interpreter import Interpreter
 from holdfast.lower.random_runs.plan import WalkPlan, WalkTally, by_priority, no_schedule
 from holdfast.runs.selection import select
+
+LADDER = """
+    held: Rel[Node]
+    rung: Map[Node, N]
+    tiny = Scope({Node: 3, N: 3}, budgets={"slip": 2})
+    @init
+    def ground(self, n: Node) -> None:
+        self.held.fill(False)
+        self.rung.fill(N(0))
+        self.held[n] = True
+    @action
+    def climb(self, n: Node) -> None:
+        require(self.held[n], "LA-1")
+        self.rung[n] = self.rung[n] + 1
+    @action
+    def hand_over(self, up: bool, n: Node, m: Node) -> None:
+        require(self.held[m] and n != m, "LA-2")
+        require(not up or self.rung[n] >= self.rung[m], "LA-3")
+        self.held[m] = False
+        self.held[n] = True
+    @action(idempotent="LA-9")
+    def slip(self, n: Node) -> None:
+        if rule("LA-4", self.rung[n] > N(1)):
+            self.rung[n] = N(0)
+    @action
+    def knock(self, n: Node) -> None:
+        if self.rung[n] == N(1):
+            self.rung[n] = N(0)
+    @invariant
+    def one_holds(self) -> bool:
+        \"\"\"LA-10. One holds the ladder.\"\"\"
+        return count(self.held[n] for n in Node) == 1
+    @step(of="climb")
+    def climbs_by_one(self, old: Self, n: Node) -> bool:
+        \"\"\"LA-11. A climb is one rung.\"\"\"
+        return self.rung[n] > old.rung[n]
+    @witness
+    def all_up(self) -> bool:
+        \"\"\"Everybody stands on the second rung.\"\"\"
+        return all(self.rung[n] >= N(2) for n in Node)
+"""
+"""Parameters needed in another order than declared, a budget, a bound that cuts, and steps that change nothing."""
+
+ENDS = """
+    n: N
+    up: bool
+    tiny = Scope({N: 6}, budgets={"once": 1})
+    @init
+    def anywhere(self, k: N) -> None:
+        self.n = k
+        self.up = False
+    @action
+    def wait(self) -> None:
+        require(self.n == N(0), "E-0")
+        self.n = self.n
+    @action
+    def leave(self) -> None:
+        require(self.n == N(1), "E-1")
+        self.n = N(2)
+    @action
+    def flip(self) -> None:
+        require(self.n == N(3), "E-3")
+        self.up = not self.up
+    @action
+    def once(self) -> None:
+        require(self.n == N(4), "E-4")
+        self.up = not self.up
+    @action
+    def beyond(self) -> None:
+        require(self.n == N(6), "E-6")
+        self.n = self.n + 1
+"""
+"""The initial state decides how a run can end: at 2 and 5 without a step, at 4 by a budget, and at 6 by a bound."""
+
+FINAL_AT_TWO = """
+    @final
+    def done(self) -> bool:
+        return self.n == N(2)
+"""
 
 
 @attrs.frozen
