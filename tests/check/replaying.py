@@ -16,6 +16,8 @@ from holdfast.trace.trace import Trace
 
 MODELS = Path(__file__).parent / "models"
 TABLE = str(MODELS / "table.py")
+LINE = f"{TABLE} tiny -ST-14 #35e6084304bdb5d7 one_handle: open(p1,s1,1) open(p2,s1,2)"
+"""The run on which two processes hold one stream of the table, as a line."""
 
 PINNED: list[dict[str, Any]] = [
     entry
