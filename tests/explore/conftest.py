@@ -1,4 +1,4 @@
-"""The counterexample that the explorer is tried on, as a file."""
+"""The counterexample that the explorer is tried on, as a file and as a session."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from holdfast.check.search.engine import search
+from holdfast.cli.explore import open_session
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
+from holdfast.runs.explorer.session import Session
 from holdfast.trace.itf import write_itf
 
 
@@ -21,3 +23,11 @@ def counterexample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("explore") / "split.itf.json"
     write_itf(trace, path)
     return path
+
+
+@pytest.fixture
+def session(counterexample: Path) -> Session:
+    """The counterexample, opened from its file."""
+    found, note = open_session(str(counterexample))
+    assert note is None
+    return found
