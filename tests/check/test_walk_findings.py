@@ -1,4 +1,4 @@
-"""Campaigns of random runs: what they find and show, the same on every engine, and what a green one reports."""
+"""Many random runs: what they find and show, the same on every engine, and what a green answer reports."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def test_why_it_is_green(compiled: Compiled) -> None:
     assert render_walk(walked(compiled(LADDER), traces=1000, depth=12, seed=7)) == GREEN
 
 
-def test_the_budget_ends_a_campaign(table: System) -> None:
+def test_the_budget_ends_the_runs(table: System) -> None:
     """If the budget is exceeded at once, the figures of the first runs remain, without an answer; the code is 20."""
     result = walk(table, table.scopes["tiny"], WalkOptions(traces=10**9), cores=1, budget=Budget(memory_bytes=1))
 
