@@ -14,7 +14,7 @@ from tests.cli.running import Run
 from tests.cli.samples import COUNTER
 from tests.docs.fences import ROOT
 from tests.prove.conftest import HEADER
-from tests.prove.test_prove import TRAP
+from tests.prove.samples import TRAP
 
 GOLDEN = Path(__file__).with_name("golden")
 

@@ -16,7 +16,7 @@ from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_with_lemmas
 from holdfast.ir.system import System
 from tests.prove.conftest import Compiled, example
-from tests.prove.test_prove import LOCK
+from tests.prove.samples import LOCK
 
 ROOT = Path(__file__).parents[2]
 

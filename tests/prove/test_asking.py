@@ -18,9 +18,9 @@ from holdfast.lower.smt.logic import Logic
 from holdfast.lower.smt.solve import SolverAnswer
 from holdfast.lower.smt.theory import obligations
 from tests.prove.conftest import Compiled
+from tests.prove.samples import LOCK
 from tests.prove.test_ablation import EMPTY
 from tests.prove.test_mutants import row_of
-from tests.prove.test_prove import LOCK
 
 
 @pytest.fixture

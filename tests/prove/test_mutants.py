@@ -19,8 +19,8 @@ from holdfast.ir.load import PROOF, load_with_lemmas
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
 from tests.prove.conftest import Compiled
+from tests.prove.samples import LOCK
 from tests.prove.test_ablation import EMPTY
-from tests.prove.test_prove import LOCK
 from tests.prove.test_rests import CHAIN
 
 MODELS = Path(__file__).parents[2] / "models"

@@ -30,7 +30,7 @@ from tests.cli.running import CommandRun, Run
 from tests.cli.samples import COUNTER
 from tests.docs.fences import ROOT
 from tests.prove.conftest import HEADER
-from tests.prove.test_prove import TRAP as STAYING
+from tests.prove.samples import TRAP as STAYING
 from tests.reports.validating import Files, read
 from tests.tla.conftest import tools
 
