@@ -22,6 +22,22 @@ OUTCOMES = {
 }
 """The lock's mutants that are not killed, with their true outcomes, which the model declares."""
 
+WAYS = {
+    "LS-07": "missing",
+    "LS-07@ask": "missing",
+    "LS-07@enter": "equivalent",
+    "LS-02": "redundant",
+    "LS-01": "killed",
+    "LS-03": "redundant",
+    "LS-08": "killed",
+    "LS-04": "killed",
+    "LS-05": "equivalent",
+    "LS-06": "liveness",
+    "greedy": "killed",
+    "kept": "sound",
+}
+"""The outcome of each of the lock's mutants."""
+
 LOCK = """
 asked: Rel[Node]
 inside: Rel[Node]
