@@ -3,106 +3,30 @@
 from __future__ import annotations
 
 import re
-import shutil
-import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
-from textwrap import indent
 
 import attrs
 import pytest
 
-from holdfast.check.mutate.log import MutationLog
-from holdfast.check.mutate.result import MutantFacts
 from holdfast.check.search.engine import search
 from holdfast.check.tlc.agreement import Refinement
 from holdfast.check.tlc.answer import TlcAnswer
 from holdfast.check.tlc.process import NoAnswerError, Tools
-from holdfast.check.verify.jobs import JobResult, VerifyJob
-from holdfast.check.verify.opinions import Opinion
 from holdfast.cli import tlc
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
-from reports import sarif
 from tests.cli.conftest import holdfast
-from tests.cli.running import CommandRun, Run
+from tests.cli.running import Run
 from tests.cli.samples import COUNTER
-from tests.docs.fences import ROOT
-from tests.prove.conftest import HEADER
-from tests.prove.samples import TRAP as STAYING
-from tests.reports.validating import Files, read
+from tests.reports.validating import read
+from tests.reports.verbs import FILES, folder, told
 from tests.tla.conftest import tools
 
-__all__ = ["holdfast", "tools"]
-
-TWO = (ROOT / "docs/examples/two_phase_commit.py").read_text()
-BARE, _, _ = TWO.partition("    @lemma\n")
-"""Two-phase commit without its lemmas, which therefore is not proved."""
+__all__ = ["folder", "holdfast", "tools"]
 
 GOLDEN = Path(__file__).with_name("golden")
-
-BROKEN = COUNTER.replace("self.value[n] > Count(0) for n", "self.value[n] < Count(2) for n")
-
-DECLARED = COUNTER.replace(
-    "    @init\n", '    mutants = outcomes({"CT-01": missing("what a counter was before")})\n\n    @init\n'
-).replace("invariant, require", "invariant, missing, outcomes, require")
-"""A counter that may decrease, with a declaration that no property forbids it."""
-
-TRAP = HEADER + "class Trap(Model):\n" + indent(STAYING, "    ")
-IDLE = TRAP.replace('Mode.TRAP, "TR-02"', 'Mode.BAD, "TR-02"')
-"""The trap, which can be entered only from its own state: a property of that step is vacuous."""
-
-ALONE = """\
-from holdfast.lang import *
-class Node(Sort): ...
-class Alone(Model):
-    up: Rel[Node]
-    tiny = Scope({Node: 1})
-    @init
-    def begin(self, n: Node) -> None:
-        self.up.fill(False)
-        self.up[n] = True
-    @action
-    def stay(self, n: Node) -> None:
-        self.up[n] = self.up[n]
-    @invariant
-    def all_up(self) -> bool:
-        return all(self.up[n] for n in Node)
-"""
-"""A property that holds for one node only."""
-
-FILES = ("--junit", "r.xml", "--sarif", "r.sarif")
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working directory with the models, in which ``verify`` finds two.py."""
-    monkeypatch.chdir(tmp_path)
-    models = {
-        "two": TWO,
-        "bare": BARE,
-        "counter": COUNTER,
-        "broken": BROKEN,
-        "declared": DECLARED,
-        "trap": TRAP,
-        "idle": IDLE,
-        "alone": ALONE,
-    }
-    for name, text in models.items():
-        Path(f"{name}.py").write_text(text)
-    shutil.copy(ROOT / "tests/live/models/lease.py", "lease.py")
-    shutil.copy(ROOT / "tests/tla/models/lamp.py", "lamp.py")
-    return tmp_path
-
-
-def told(holdfast: Run, *argv: object) -> tuple[CommandRun, Files]:
-    """The output of a command, and its reports."""
-    ran = holdfast(*argv, *FILES, "--github")
-    files = read()
-    annotations = [line for line in ran.out.splitlines() if line.startswith("::")]
-    assert len(annotations) == len(files.sarif["results"])
-    return ran, files
 
 
 @attrs.frozen
@@ -378,99 +302,3 @@ def test_every_question_of_a_verification(holdfast: Run) -> None:
     Path("models/mutants.json").write_text("{}")
     ran, files = told(holdfast, "verify", "--only", "mutants")
     assert (ran.code, files.cases) == (20, {"mutants": "unanswered"})
-
-
-# Ended early ---------------------------------------------------------------------------------------------------------
-
-
-def test_an_interrupted_verification_is_reported(holdfast: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After an interrupt the questions that were not asked are open."""
-
-    def interrupted(_: Path, jobs: Sequence[VerifyJob], *__: object, **___: object) -> Iterator[JobResult]:
-        yield JobResult(jobs[0], Opinion("tiny: exhausted, 6 states"), 0.1)
-        raise KeyboardInterrupt
-
-    Path("models").mkdir()
-    Path("models/counter.py").write_text(COUNTER)
-    monkeypatch.setattr("holdfast.cli.verify.run_all", interrupted)
-    ran, files = told(holdfast, "verify", "--only", "check")
-    assert (ran.code, list(files.cases.values())) == (20, ["passed", "unanswered"])
-
-
-def test_interrupted_trials_are_reported(holdfast: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After an interrupt the report has the mutants tried so far, and the others as unanswered."""
-    kept: list[MutantFacts] = []
-    # A shell that runs the tests in the background makes them ignore Ctrl-C.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    def interrupt(_log: MutationLog, _target: str, _stamp: str, facts: MutantFacts) -> None:
-        kept.append(facts)
-        if len(kept) == 2:
-            signal.raise_signal(signal.SIGINT)
-
-    monkeypatch.setattr(MutationLog, "keep", interrupt)
-    ran, files = told(holdfast, "mutate", "two.py")
-    signal.signal(signal.SIGINT, before)
-    assert ran.code == 20
-    assert files.cases["without TP-01"] == "passed"
-    assert files.cases["without TP-05"] == "unanswered"
-
-
-# What is refused, and what is not written ----------------------------------------------------------------------------
-
-QUICKLY = {
-    "prove": "prove two.py",
-    "depth": "prove two.py --depth 5",
-    "ablate": "prove two.py --ablate",
-    "mutate": "mutate two.py",
-    "live": "live lease.py",
-    "tlc": "tlc counter.py",
-    "verify": "verify --only check",
-}
-
-
-@pytest.mark.parametrize("name", QUICKLY)
-def test_wrong_arguments_come_first(holdfast: Run, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A report that cannot be written, and two reports on standard output, are refused before the command starts."""
-    Path("models").mkdir()
-    Path("models/counter.py").write_text(COUNTER)
-    monkeypatch.setattr("holdfast.cli.output.Ticker.__enter__", None)
-    argv = QUICKLY[name].split()
-    problems = {"no/such/r.xml: cannot be written": ("--junit", "no/such/r.xml")}
-    if name != "verify":
-        problems["choose one"] = ("--json", "--github")
-    for problem, options in problems.items():
-        ran = holdfast(*argv, *options)
-        assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
-        assert problem in ran.err
-
-
-@pytest.mark.parametrize(
-    ("argv", "problem"),
-    [
-        ("prove two.py --fragment --sarif r.sarif", "--fragment: --sarif has no effect there; leave it out"),
-        ("mutate --guards guards.md --junit r.xml", "--junit: --guards without a model tries nothing; leave it out"),
-        ("verify --update --github", "--github: --update pins what is found, and judges nothing; leave it out"),
-        ("check counter.py --junit r --sarif r", "--junit and --sarif both name r; give each a file of its own"),
-    ],
-)
-def test_nothing_to_report_is_refused(holdfast: Run, argv: str, problem: str) -> None:
-    """An option that would have no effect is an error."""
-    Path("models").mkdir()
-    Path("models/counter.py").write_text(COUNTER)
-    ran = holdfast(*argv.split())
-    assert (ran.code, ran.out, ran.err) == (2, "", f"holdfast: {problem}\n")
-
-
-def test_nothing_is_half_written(holdfast: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A wrong argument, or an error of a renderer, leaves no file behind."""
-    assert holdfast("prove", "two.py", "--property", "nothing", *FILES).code == 2
-    assert holdfast("live", "counter.py", *FILES).code == 2
-
-    def broken(_: object) -> str:
-        raise RuntimeError("broken")
-
-    monkeypatch.setattr(sarif, "render", broken)
-    ran = holdfast("live", "lease.py", *FILES)
-    assert (ran.code, "internal error" in ran.err) == (1, True)
-    assert not list(Path().glob("r.*"))
