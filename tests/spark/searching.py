@@ -14,6 +14,8 @@ import pytest
 from holdfast.check.result import Result, to_json
 from holdfast.check.search.engine import search
 from holdfast.check.summary import render_result
+from holdfast.ir.compile import compile_model
+from holdfast.ir.load import load_model
 from holdfast.ir.system import System
 from spark.cluster.storage import open_storage
 from spark.cluster.task import Work
@@ -22,6 +24,9 @@ from spark.search import tasks as search_tasks
 from spark.search.engine import SparkSearch
 from spark.search.files import Scratch
 from tests.kernel.plain import plain_build, use_python
+from tests.kernel.writing import SEARCHED, written
+
+TESTS = Path(__file__).parents[1]
 
 
 @attrs.frozen
@@ -69,6 +74,25 @@ def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search_tasks, "_machines", {})
 
 
+@pytest.fixture(autouse=True)
+def plain(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run kernels in Python, unless a test starts Spark."""
+    if "cluster" not in request.fixturenames:
+        interpreted(monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def locks() -> System:
+    """A lock service with some hundred states and a symmetry group of four."""
+    return compile_model(load_model(str(TESTS / "differential" / "lock_service.py")))
+
+
+@pytest.fixture
+def rivals(tmp_path: Path) -> System:
+    """A model with several violations at once."""
+    return written(tmp_path, SEARCHED["several violations of equal length"])
+
+
 def spark_search(
     system: System,
     scope: str,
@@ -90,6 +114,11 @@ def spark_search(
         small=small,
     )
     return search(system, system.scopes[scope], explorer=explorer, **options)
+
+
+def by_interpreter(system: System, scope: str = "tiny", **options: Any) -> Result:
+    """The interpreter's answer, which all others must equal."""
+    return search(system, system.scopes[scope], engine="interpreter", **options)
 
 
 def assert_equal(found: Result, wanted: Result) -> None:
