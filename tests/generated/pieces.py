@@ -6,97 +6,12 @@ scopes, and some in all; a proof must not claim a property that is false in larg
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
-import attrs
-
 from tests.differential.bodies import indented
-from tests.differential.vocabulary import BOOL, Choices, Field, Words, annotation, optional
-
-Params = tuple[tuple[str, str], ...]
+from tests.differential.vocabulary import BOOL, Field, optional
+from tests.generated.setting import Params, Piece, Setting
 
 FAR = (2**31, 2**32, 2**33 + 1, 2**62, 2**63, 2**64)
 """Numbers near the limits of words."""
-
-
-@attrs.define
-class Setting:
-    """The names that a piece may use, and its output. The piece's number is part of every name."""
-
-    choices: Choices
-    words: Words
-    sizes: dict[str, int]
-    number: int
-    label: Callable[[], str]
-    fields: list[Field] = attrs.field(factory=list)
-    start: list[str] = attrs.field(factory=list)
-    methods: dict[str, list[str]] = attrs.field(factory=dict)
-    actions: dict[str, Params] = attrs.field(factory=dict)
-    budgets: dict[str, int] = attrs.field(factory=dict)
-    given: dict[str, str] = attrs.field(factory=dict)
-
-    def one(self, *options: str) -> str:
-        """One of the options."""
-        return self.choices.one(options)
-
-    def sort(self) -> str:
-        """Some Sort."""
-        return self.choices.one(self.words.sorts)
-
-    def nat(self) -> str:
-        """Some Nat."""
-        return self.choices.one(self.words.nats)
-
-    def field(self, name: str, keys: Sequence[str], kind: str, start: str, *, ghost: bool = False) -> str:
-        """A field with the same initial value in every cell; returns its name with ``self``."""
-        mine = f"{name}{self.number}"
-        self.fields.append(Field(mine, tuple(keys), kind, ghost=ghost))
-        self.start.append(f"self.{mine}.fill({start})" if keys else f"self.{mine} = {start}")
-        return f"self.{mine}"
-
-    def helper(self, name: str, params: Params, returns: str, body: Sequence[str]) -> str:
-        """A helper; returns its name with ``self``."""
-        mine = f"{name}{self.number}"
-        self.methods[mine] = [_head(mine, params, returns), *indented(body)]
-        return f"self.{mine}"
-
-    def action(
-        self, name: str, params: Params, body: Sequence[str], mark: str = "@action", *, exact: bool = False
-    ) -> str:
-        """An action; returns its name, which ends with the piece's number unless ``exact``."""
-        mine = name if exact else f"{name}{self.number}"
-        self.methods[mine] = [mark, _head(mine, params, "None"), *indented(['"""An action."""', *body])]
-        self.actions[mine] = params
-        return mine
-
-    def claim(
-        self,
-        kind: str,
-        name: str,
-        body: Sequence[str] | str,
-        params: Params = (),
-        returns: str = "bool",
-        *,
-        exact: bool = False,
-    ) -> None:
-        """A property."""
-        mine = name if exact else f"{name}{self.number}"
-        old = (("old", "Self"),) if kind.startswith("step") else ()
-        lines = [f"return {body}"] if isinstance(body, str) else body
-        doc = f'"""GB-{self.choices.between(10, 99)}. A claim."""'
-        self.methods[mine] = [f"@{kind}", _head(mine, (*old, *params), returns), *indented([doc, *lines])]
-
-    def require(self, cond: str) -> str:
-        """A rule."""
-        return f"require({cond}, {self.label()})"
-
-
-Piece = Callable[[Setting], None]
-
-
-def _head(name: str, params: Params, returns: str) -> str:
-    words = ["self", *(f"{param}: {annotation(kind)}" for param, kind in params)]
-    return f"def {name}({', '.join(words)}) -> {returns}:"
 
 
 def mostly_true(make: Setting, clock: str, at: str, sort: str, nat: str) -> str:

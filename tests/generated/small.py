@@ -32,7 +32,8 @@ from tests.differential.vocabulary import (
     some,
 )
 from tests.generated.names import colliding
-from tests.generated.pieces import PIECES, Piece, Setting
+from tests.generated.pieces import PIECES
+from tests.generated.setting import Piece, Setting
 
 HEAD = HEADER + f"class {ROLE}(Sort): ...\nclass {ERA}(Nat): ...\n"
 
