@@ -1,31 +1,17 @@
-"""Running scenarios: silent preparations, clocks, injected records, changes of controller, replay, failures."""
+"""Running scenarios: silent preparations, clocks, injected records, failures."""
 
 from __future__ import annotations
 
 import pytest
 
-from impl.controller.node import Controller
-from impl.records import S3Stream, StreamState
 from impl.rules import without
-from impl.scenario.failovers import run_with_failovers
 from impl.scenario.language import read_text
 from impl.scenario.replay import check_replay
 from impl.scenario.report import text, to_json
 from impl.scenario.runner import PERFORM, ScenarioVerdict, run
-from impl.scenario.session import ScenarioSession
 from impl.scenario.switches import switches
 from impl.scenario.vocabulary import OPERATIONS
-
-OPENED = """
-  - {op: openings, node: 0, node_epoch: 1}
-  - {op: create, node: 0, node_epoch: 1, topic: t, partition: 0}
-  - {op: open, node: 0, node_epoch: 1, stream: 0, epoch: 0}
-"""
-MOVING = """
-  - {op: broker, state: active, each: [{node: 0}, {node: 1}]}
-  - {op: create_topic, topic: a, partitions: [[0]], elastic: true}
-  - {op: alter, topics: {a: {0: [1]}}, expect: {rows: {a-0: NONE}}}
-"""
+from tests.impl.scenario_steps import OPENED
 
 
 def play(steps: str, head: str = "") -> ScenarioVerdict:
@@ -43,6 +29,12 @@ def passes(steps: str, head: str = "") -> None:
 def test_every_operation_can_be_run() -> None:
     """Each operation of the vocabulary has a function, and there are no others."""
     assert set(PERFORM) == set(OPERATIONS)
+
+
+def test_switches_are_read_from_the_source() -> None:
+    """The switches are those that the source asks for."""
+    assert "AM-07" in switches()
+    assert list(switches()) == sorted(set(switches()))
 
 
 def test_commits_prepare_in_silence() -> None:
@@ -113,6 +105,22 @@ def test_a_topic_becomes_known_in_silence() -> None:
   - {op: describe, stream: 1, expect: {streams: [{stream: 1, node: -1, topic: "", partition: -1}]}}
   - {op: broker, node: 0, state: active}
   - {op: create_topic, topic: t, partitions: [[0]], elastic: true, expect: {error: NONE}}
+"""
+    )
+
+
+def test_a_create_makes_its_topic_known_in_silence() -> None:
+    """A topic that only a stream names has no partitions, so that a partition of it is unknown, and not the topic."""
+    passes(
+        """
+  - {op: broker, node: 0, state: active}
+  - {op: openings, node: 0, node_epoch: 1}
+  - {op: isr, topic: t, partition: 0, broker: 0, isr: [0], expect: {error: UNKNOWN_TOPIC_ID}}
+  - {op: create, node: 0, node_epoch: 1, topic: t, partition: 0, expect: {records: [ASID, STREAM]}}
+  - {op: isr, topic: t, partition: 0, broker: 0, isr: [0], expect: {error: UNKNOWN_TOPIC_OR_PARTITION}}
+  - {op: create_topic, topic: t, partitions: [[0]], elastic: true, expect: {error: NONE, records: [TOPIC, PARTITION]}}
+  - {op: create, node: 0, node_epoch: 1, topic: t, partition: 0}
+  - {op: isr, topic: t, partition: 0, broker: 0, isr: [], expect: {error: INVALID_REPLICA_ASSIGNMENT}}
 """
     )
 
@@ -277,6 +285,15 @@ def test_every_repetition_is_compared() -> None:
     assert play(f"{steps}{{error: NONE}}}}\n").failure is None
 
 
+def test_a_number_with_a_fraction_is_compared_within_the_tolerance() -> None:
+    """A fraction may stand for any expected number, within the tolerance, though results are whole numbers here."""
+    passes(OPENED + "  - {op: state, stream: 0, expect: {end: 0.0, epoch: {any_of: [3.5, 0.0000001]}}}\n")
+    passes(OPENED + "  - {op: state, stream: 0, tolerance: 2, expect: {end: 1.5, ranges: [{index: 1e0}]}}\n")
+    failed = play(OPENED + "  - {op: state, stream: 0, expect: {end: 0.5}}\n").failure
+    assert failed is not None
+    assert [each.expected for each in failed.differences] == ["0.5"]
+
+
 def test_a_fault_of_the_controller_fails_the_step(monkeypatch: pytest.MonkeyPatch) -> None:
     """An exception inside an operation is a failed step with its place."""
     monkeypatch.setitem(PERFORM, "list", lambda world, arguments: {}[3])
@@ -303,138 +320,3 @@ def test_json_holds_the_failure() -> None:
 
     assert '"verdict": "passed"' in to_json(passed)
     assert '"differences": [{"path": "value", "expected": "true", "actual": "false"}]' in to_json(failed)
-
-
-# Changes of controller, replay ----------------------------------------------------------------------------------
-
-
-def failed_over(steps: str, head: str = "") -> ScenarioVerdict:
-    """The verdict with a change of controller before each step in turn."""
-    (scenario,) = read_text(f"{head}steps:{steps}")
-    return run_with_failovers(scenario)
-
-
-def test_a_change_of_controller_loses_no_metadata() -> None:
-    """Stream metadata is in the log: the scenario passes with a change before each of its steps."""
-    verdict = failed_over(OPENED + "  - {op: state, stream: 0, expect: {state: OPENED, owner: 0}}\n")
-
-    assert (verdict.failure, verdict.runs, verdict.excused) == (None, 5, ())
-
-
-def test_a_change_of_controller_loses_generations() -> None:
-    """The generations of destroyed objects begin anew (OB-05), which excuses a later check of objects."""
-    verdict = failed_over(
-        """
-  - {op: prepare, count: 1, ttl_ms: 0}
-  - {op: object_clock, advance_ms: 60001, repeat: 2}
-  - {op: object_clock, advance_ms: 60001, expect: {deletes: [1]}}
-"""
-    )
-
-    assert (verdict.failure, verdict.excused) == (None, ("OB-05",))
-
-
-def test_a_change_of_controller_forgets_heartbeats() -> None:
-    """Only its controller knows that a fenced broker was shutting down (ND-30)."""
-    verdict = failed_over(
-        """
-  - {op: register_node, node: 0, node_epoch: 1}
-  - {op: broker, node: 0, each: [{state: active}, {state: shutting_down}, {state: fenced}]}
-  - {op: registration, node: 0, expect: {state: CONTROLLED_SHUTDOWN}}
-"""
-    )
-
-    assert (verdict.failure, verdict.excused) == (None, ("ND-30",))
-
-
-@pytest.mark.parametrize(("timer", "rules"), [("automq", ("EL-06",)), ("epoch", ("EL-12",))])
-def test_a_change_of_controller_and_timers(timer: str, rules: tuple[str, ...]) -> None:
-    """Timers are lost as built (EL-06); by default they are armed anew, from the change on (EL-12)."""
-    steps = MOVING + "  - {op: tick, advance_ms: 8000}\n  - {op: tick, advance_ms: 3000, expect: {fired: [a-0]}}\n"
-
-    verdict = failed_over(steps, f"profile: {{timer: {timer}}}\n")
-
-    assert (verdict.failure, verdict.excused) == (None, rules)
-
-
-def test_a_change_of_controller_excuses_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A difference that no lost memory explains is a failure, and names the change."""
-    (scenario,) = read_text(f"steps:{OPENED}  - {{op: state, stream: 0, expect: {{state: OPENED}}}}\n")
-
-    def lose(controller: Controller) -> None:
-        controller.image.apply(S3Stream(0, 5, 0, 0, StreamState.CLOSED))
-
-    monkeypatch.setattr(Controller, "fail_over", lose)
-    verdict = run_with_failovers(scenario, at=(4,))
-
-    assert verdict.failure is not None
-    assert verdict.failure.when == "with a change of controller before step 4"
-
-
-def test_a_lost_memory_excuses_no_other_loss(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A controller that forgets the generations (OB-05) and loses a record besides is at fault for the record."""
-    (scenario,) = read_text(
-        f"""steps:{OPENED}
-  - {{op: prepare, count: 1, ttl_ms: 0}}
-  - {{op: object_clock, advance_ms: 60001, repeat: 2}}
-  - {{op: list}}
-  - {{op: object_clock, advance_ms: 1}}
-  - {{op: state, stream: 0, expect: {{state: OPENED}}}}
-"""
-    )
-    fail_over = Controller.fail_over
-
-    def lose(controller: Controller) -> None:
-        fail_over(controller)
-        controller.image.apply(S3Stream(0, 5, 0, 0, StreamState.CLOSED))
-
-    monkeypatch.setattr(Controller, "fail_over", lose)
-    verdict = run_with_failovers(scenario, at=(6,))
-
-    assert verdict.failure is not None
-    assert verdict.excused == ()
-
-
-def test_replay_sees_a_change_beside_the_log() -> None:
-    """An image that was changed without a log record is reported by the replay."""
-    (scenario,) = read_text(f"steps:{OPENED}  - {{op: list}}\n")
-
-    def damage(world: ScenarioSession, number: int) -> None:
-        if number == 4:
-            world.controller.image.kv["x"] = b""
-
-    verdict = run(scenario, before=damage, after=check_replay)
-
-    assert verdict.failure is not None
-    assert verdict.failure.reason == "the image that the log makes has kv[x] = None, not b''"
-
-
-def test_switches_are_read_from_the_source() -> None:
-    """The switches are those that the source asks for."""
-    assert "AM-07" in switches()
-    assert list(switches()) == sorted(set(switches()))
-
-
-def test_a_number_with_a_fraction_is_compared_within_the_tolerance() -> None:
-    """A fraction may stand for any expected number, within the tolerance, though results are whole numbers here."""
-    passes(OPENED + "  - {op: state, stream: 0, expect: {end: 0.0, epoch: {any_of: [3.5, 0.0000001]}}}\n")
-    passes(OPENED + "  - {op: state, stream: 0, tolerance: 2, expect: {end: 1.5, ranges: [{index: 1e0}]}}\n")
-    failed = play(OPENED + "  - {op: state, stream: 0, expect: {end: 0.5}}\n").failure
-    assert failed is not None
-    assert [each.expected for each in failed.differences] == ["0.5"]
-
-
-def test_a_create_makes_its_topic_known_in_silence() -> None:
-    """A topic that only a stream names has no partitions, so that a partition of it is unknown, and not the topic."""
-    passes(
-        """
-  - {op: broker, node: 0, state: active}
-  - {op: openings, node: 0, node_epoch: 1}
-  - {op: isr, topic: t, partition: 0, broker: 0, isr: [0], expect: {error: UNKNOWN_TOPIC_ID}}
-  - {op: create, node: 0, node_epoch: 1, topic: t, partition: 0, expect: {records: [ASID, STREAM]}}
-  - {op: isr, topic: t, partition: 0, broker: 0, isr: [0], expect: {error: UNKNOWN_TOPIC_OR_PARTITION}}
-  - {op: create_topic, topic: t, partitions: [[0]], elastic: true, expect: {error: NONE, records: [TOPIC, PARTITION]}}
-  - {op: create, node: 0, node_epoch: 1, topic: t, partition: 0}
-  - {op: isr, topic: t, partition: 0, broker: 0, isr: [], expect: {error: INVALID_REPLICA_ASSIGNMENT}}
-"""
-    )
