@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
+import pytest
 
 from impl import wire
 from impl.broker import log_cache, wal
@@ -33,6 +34,8 @@ MINUTE = 60_000
 FAST = wal.WalLimits(linger_ms=10)
 SMALL = log_cache.CacheLimits(block=3 * (log_cache.OVERHEAD + 8), capacity=1 << 20)
 """Blocks of three records of eight bytes."""
+VERSIONS = pytest.mark.parametrize("v6", [False, True], ids=["legacy", "V6"])
+"""A test runs in both versions of the protocol."""
 
 
 class Flight(msgspec.Struct):
