@@ -233,7 +233,7 @@ def test_a_guard_is_shown_with_the_mutants_that_stand_for_it(facts: RuleFacts) -
 
 
 def test_a_guard_belongs_to_the_rules_that_it_names_or_lacks(facts: RuleFacts) -> None:
-    """A rule's guards are those that name it, and those whose mutants lack it; a guard is no guard of itself."""
+    """A rule has the guards that name it, and the guards whose mutants lack it. No guard stands beside itself."""
     guards = {rule: [guard.id for guard in facts.of(rule)[1].guards] for rule in facts.book.entries}
     assert {rule: found for rule, found in guards.items() if found} == {"DR-01": ["G-01"], "KY-01": ["G-02", "G-03"]}
 

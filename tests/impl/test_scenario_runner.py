@@ -32,7 +32,7 @@ def test_every_operation_can_be_run() -> None:
 
 
 def test_switches_are_read_from_the_source() -> None:
-    """The switches are those that the source asks for."""
+    """The runner knows exactly the switches whose ids the source names."""
     assert "AM-07" in switches()
     assert list(switches()) == sorted(set(switches()))
 

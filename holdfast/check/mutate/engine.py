@@ -198,7 +198,7 @@ class Mutation:
     def _try_all(self, wanted: Sequence[Mutant]) -> None:
         with ExitStack() as stack:
             processes = stack.enter_context(self._processes()) if self._is_long(wanted) else None
-            # A rule comes before its sites: if its removal leaves the graph as it is, so does that of a site.
+            # Rules come before sites: if a rule can go without changing the graph, its sites need no trial.
             self._try_each([each for each in wanted if each.kind != "site"], processes, pairs=False)
             self._try_each([each for each in wanted if each.kind == "site"], processes, pairs=False)
             # All mutants alone come first: the choice of partners depends on what kills them alone.

@@ -120,9 +120,9 @@ class Kernel:
         caller: a kernel does not compute initial states.
         """
         assert self.mutable, "only a mutable kernel can do without rules"
-        # A shallow copy shares the machine code, once it is there. Statistics and removed rules are the mutant's own.
-        self.module  # noqa: B018 - see above
+        # A shallow copy shares everything but statistics and removed rules. The machine code may not be there yet.
         mutant = copy(self)
+        mutant.module = self.module
         mutant.statistics = self.statistics.blank()
         mutant.removed = self.removed.copy()
         mutant.removed[self.statistics.places(removed)] = 1
