@@ -11,8 +11,8 @@ from holdfast.check.prove import engine as prover
 from holdfast.check.prove.result import ProofResult
 from holdfast.check.prove.second_prover import SecondProverResult
 from holdfast.check.verify import opinions
-from holdfast.check.verify.jobs import SHORT, JobResult, VerifyJob, make
-from holdfast.check.verify.manifest import read_manifest
+from holdfast.check.verify.jobs import SHORT, JobResult, VerifyJob, jobs, make
+from holdfast.check.verify.manifest import Configuration, ManifestEntry, read_manifest
 from holdfast.check.verify.opinions import Opinion, _differences, drawn, joined, proved
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
@@ -24,6 +24,27 @@ from tests.kernel.plain import plain_build
 
 MODELS = Path(__file__).parents[2] / "models"
 TWO = Path(__file__).parents[2] / "docs" / "examples" / "two_phase_commit.py"
+
+
+LAMP = """from holdfast.lang import *
+
+
+class Lamp(Model):
+    on: bool
+    tiny = Scope({{}})
+
+    @init
+    def dark(self) -> None:
+        self.on = False
+
+    @action
+    def toggle(self) -> None:
+        self.on = not self.on
+
+    @{claim}
+    def lit(self) -> bool:
+        return self.on
+"""
 
 
 @pytest.fixture(scope="module")
@@ -170,3 +191,15 @@ def test_several_opinions_are_joined() -> None:
     """The texts of several opinions stand one behind the other: no empty one, and none twice."""
     several = [Opinion("5 proved"), Opinion("", ("they differ",)), Opinion("tiny: exhausted"), Opinion("5 proved")]
     assert joined(several) == Opinion("5 proved; tiny: exhausted", ("they differ",))
+
+
+@pytest.mark.parametrize("claim", ["invariant", "witness"])
+def test_only_what_can_be_violated_is_unrolled(tmp_path: Path, claim: str) -> None:
+    """A slow verification unrolls the runs of a model with an invariant; a witness cannot be violated."""
+    (tmp_path / "lamp.py").write_text(LAMP.format(claim=claim))
+    entry = ManifestEntry(Configuration("lamp", "tiny"), None)
+
+    kinds = {job.engine for job in jobs(tmp_path, [entry], slow=True)}
+    assert {"check", "kernel", "tlc"} <= kinds
+    assert ("unroll" in kinds) == (claim == "invariant")
+    assert "unroll" not in {job.engine for job in jobs(tmp_path, [entry], slow=False)}

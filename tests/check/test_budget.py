@@ -266,3 +266,13 @@ def test_a_background_job_can_be_interrupted() -> None:
 
     assert meter.spent == INTERRUPTED
     assert after == signal.SIG_IGN
+
+
+def test_a_stage_has_nothing_to_count() -> None:
+    """Before a check counts anything, its progress has the stage and the budget, and no states."""
+    reports: list[Progress] = []
+    Meter(Budget(states=7), reports.append).stage("compiling")
+
+    [now] = reports
+    assert (now.depth, now.distinct, now.generated, now.queue, now.rate) == (0, 0, 0, 0, 0.0)
+    assert (now.left, now.stage) == (Budget(states=7), "compiling")

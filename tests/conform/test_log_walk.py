@@ -63,6 +63,17 @@ def test_a_walk_conforms(model: str, seed: int, tmp_path: Path) -> None:
     assert found.judged == EVENTS or model == "wal"
 
 
+def test_a_log_begins_with_its_model() -> None:
+    """The first line names the model, its variants and the numbers of the model's literals."""
+    assert log("ownership", 0)[0] == {
+        "holdfast": "log",
+        "version": 1,
+        "model": "Ownership",
+        "variants": [],
+        "literals": {"NodeEpoch": {"1": 9}},
+    }
+
+
 @pytest.mark.parametrize("model", CENTRAL)
 def test_the_central_actions_are_seen(model: str) -> None:
     """A random run of 400 events takes every central action, and does not end early."""

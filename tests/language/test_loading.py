@@ -68,14 +68,17 @@ def test_files_of_one_name_are_different_models(folder: Path) -> None:
 
 
 def test_a_module_is_named_after_its_file(folder: Path) -> None:
-    """Messages and written files name a model's module after its file. Only a second file of the name has a hash."""
+    """Messages and written files name a model's module after its file. Only a second file of the name has a hash.
+
+    No other test has a file of this name, which would be the first one.
+    """
     for name in ("one", "two"):
         (folder / name).mkdir()
-        (folder / name / "lamp.py").write_text(LAMP)
+        (folder / name / "lantern.py").write_text(LAMP)
 
-    first, second = (load_model(f"{name}/lamp.py").__module__ for name in ("one", "two"))
-    assert first == "_model_lamp"
-    assert second.startswith("_model_lamp_")
+    first, second = (load_model(f"{name}/lantern.py").__module__ for name in ("one", "two"))
+    assert first == "_model_lantern"
+    assert second.startswith("_model_lantern_")
 
 
 def test_a_model_is_no_neighbour_of_another_folder(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from holdfast.check.budget import Budget
 from holdfast.check.mutate.limits import Interruption, MutationLimits
 from holdfast.check.mutate.proving import Proofs
 from holdfast.check.mutate.result import Kill, Mutant, MutantFacts, MutantRow, ProofRow, Way
+from holdfast.check.prove.prover import Prover, Standing
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
 from holdfast.ir.lemmas import compile_with_lemmas
@@ -112,6 +114,26 @@ def test_what_rests_on_what_is_lost_is_lost(compiled: Compiled) -> None:
 def test_what_is_equivalent_is_provable(compiled: Compiled) -> None:
     """If a rule refuses no reachable step, the proof goes through without it."""
     assert asked(compiled(LOCK + EMPTY + SPARE), row_of("LK-03", "equivalent")) == ProofRow("LK-03", ())
+
+
+def test_a_proof_of_an_unchanged_action_is_kept(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the mutated action's obligations are asked again: the others are those of the whole model."""
+    decided: list[str] = []
+    decide = Prover.decide
+
+    def noted(self: Prover, standing: Standing, assumed: Sequence[str]) -> None:
+        decided.append(standing.due.where)
+        decide(self, standing, assumed)
+
+    monkeypatch.setattr(Prover, "decide", noted)
+    system = compiled(LOCK + EMPTY + SPARE)
+    proofs = Proofs(system, "x.py", MutationLimits(Budget()))
+    proofs.row(row_of("LK-03", "equivalent"), remove_rules(system, ["LK-03"]))
+    assert {"enter", "leave", "look"} <= set(decided)
+
+    decided.clear()
+    proofs.row(row_of("LK-03", "equivalent"), remove_rules(system, ["LK-03"]))
+    assert set(decided) == {"look"}
 
 
 def test_a_kill_that_is_proved_is_a_disagreement(compiled: Compiled) -> None:

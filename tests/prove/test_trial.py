@@ -15,6 +15,7 @@ from holdfast.check.prove.trial import MOST_SIZES, _every_size, trial_sizes
 from holdfast.ir.stmt import Assign
 from holdfast.ir.types import NatType
 from holdfast.lower.smt.bodies import BodyFormulas, Execution
+from holdfast.lower.smt.constants import some_scopes
 from holdfast.lower.smt.encoding import Encoding
 from holdfast.lower.smt.logic import Logic
 from holdfast.lower.smt.state import State
@@ -129,6 +130,23 @@ def test_constants_are_drawn_that_satisfy_the_assumptions(compiled: Compiled) ->
     assert result.trial is not None
     assert result.trial.attempts
     assert all(all(each.scope.given["near"]) for each in result.trial.attempts)
+
+
+def test_a_draw_of_constants_has_its_seconds(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Z3 gets the seconds of a query as milliseconds, and at least one."""
+    limits: list[int] = []
+
+    class TimedSolver(z3.Solver):
+        def set(self, *args: Any, **keys: Any) -> None:
+            limits.append(keys["timeout"])
+            super().set(*args, **keys)
+
+    monkeypatch.setattr(z3, "SolverFor", lambda _, ctx: TimedSolver(ctx=ctx))
+    theory = Logic(compiled(GIVEN), frozenset(), ()).smallest.theory({"Node": 2})
+
+    assert [scope.given for scope in some_scopes(theory, 1, 2.5)] == [{"near": (True, True)}]
+    some_scopes(theory, 1, 0.0)
+    assert limits == [2500, 1]
 
 
 def test_sizes_that_the_assumptions_exclude_are_skipped(compiled: Compiled) -> None:
