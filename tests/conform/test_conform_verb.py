@@ -109,6 +109,20 @@ def test_an_impossible_log_has_a_line_to_replay(tmp_path: Path, capsys: pytest.C
     assert main(["replay", line.split("'")[1]]) == 0
 
 
+def test_json_has_every_part_of_the_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """``--json`` has the same keys for every verdict, so that a program may read each of them."""
+    path = tmp_path / "a.log"
+    walk(path, "--seed", "2")
+    main(["conform", "ownership", str(path), "--json"])
+    said = json.loads(capsys.readouterr().out)
+
+    assert sorted(said) == [
+        "actions", "also", "apart", "candidates", "decisive", "events", "exit_code", "hidden", "judged", "last",
+        "line", "message", "model", "nearby", "never_decisive", "never_seen", "not_judged", "notes", "peak", "reason",
+        "run", "streams", "together", "variants", "verdict", "widest", "worlds",
+    ]  # fmt: skip
+
+
 def test_exit_codes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The four codes 0, 12, 20 and 2 stand for conforms, impossible, unknown and a usage error."""
     path = tmp_path / "a.log"

@@ -207,6 +207,16 @@ def stops(self) -> tuple[bool, bool]:
     return self.n == N(0), self.done
 """
 
+BLINKER = """
+lit: bool
+@init
+def dark(self) -> None:
+    self.lit = False
+@action(fair="weak")
+def blink(self) -> None:
+    self.lit = not self.lit
+"""
+
 
 @pytest.mark.parametrize(
     ("scope", "bound", "remedy"),
@@ -225,6 +235,13 @@ def test_a_cut_that_decides_is_no_answer(compiled: Compiled, scope: str, bound: 
     assert f"no answer: it depends on steps that a bound of the scope cut: climb by {bound}" in text
     assert remedy in text
     assert "If cut steps count as impossible, stops (LV-03) starves." in text
+
+
+@pytest.mark.parametrize(("added", "length"), [("", 2), (BLINKER, 4)])
+def test_the_run_that_starves_if_cuts_are_impossible_is_counted(compiled: Compiled, added: str, length: int) -> None:
+    """Its length is that of the way to the loop, and of the loop once: no step, or a blink and another one."""
+    result = answer(compiled(CLIMBER.replace(" UNFAIR", "") + added))
+    assert result.figures.owed[0].only_if_cut == length
 
 
 def test_a_cut_on_which_nothing_depends_is_an_answer(compiled: Compiled) -> None:

@@ -143,6 +143,13 @@ def test_a_killed_java_is_one_line(tmp_path: Path) -> None:
     assert asked.stderr == "holdfast: TLC ended before it had an answer (signal 9 ended Java)\n"
 
 
+def test_an_ended_java_is_forgotten(tmp_path: Path) -> None:
+    """A Java that has ended is no longer one to kill: its number may be that of another process."""
+    java = fake_java(tmp_path, "true")
+    assert run_tlc(Tools(str(java), JAR, frozenset()), {}, "m", "m.cfg", seconds=LIMIT).code == 0
+    assert not process._runs.running
+
+
 def test_no_java_starts_after_the_others_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After Ctrl-C a thread that comes later starts no Java and ends. Later calls start Java again."""
     started, begun, ended = tmp_path / "started", threading.Event(), threading.Event()
