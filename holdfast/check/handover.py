@@ -10,7 +10,7 @@ from __future__ import annotations
 from holdfast.lower.layout import Layout
 from holdfast.lower.random_runs.plan import instances
 
-LOADING = 200_000
+LOADING = 60_000
 """Microseconds to generate a kernel's text, and to load its machine code from the cache."""
 
 COMPILING = 800_000

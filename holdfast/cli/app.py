@@ -13,24 +13,7 @@ from cyclopts import App, CycloptsError, Parameter
 from cyclopts.exceptions import UnusedCliTokensError
 
 from holdfast import __version__
-from holdfast.cli.check import check
-from holdfast.cli.conform import conform
-from holdfast.cli.diff import diff
-from holdfast.cli.explore import explore
-from holdfast.cli.live import live
-from holdfast.cli.models import models
-from holdfast.cli.mutate import mutate
-from holdfast.cli.new import new
 from holdfast.cli.output import note
-from holdfast.cli.prove import prove
-from holdfast.cli.replay import replay
-from holdfast.cli.rule import rule
-from holdfast.cli.show import show
-from holdfast.cli.shrink import shrink
-from holdfast.cli.tla import tla
-from holdfast.cli.tlc import tlc
-from holdfast.cli.verify import verify
-from holdfast.cli.walk import walk
 from holdfast.ir.errors import HoldfastError, ModelError
 
 INTERNAL, USAGE, INCONCLUSIVE = 1, 2, 20
@@ -74,29 +57,30 @@ app = App(
     suppress_keyboard_interrupt=False,
     result_action="return_value",
 )
-for verb in (
-    models,
-    check,
-    live,
-    walk,
-    prove,
-    mutate,
-    tla,
-    tlc,
-    new,
-    replay,
-    show,
-    explore,
-    shrink,
-    diff,
-    conform,
-    rule,
-    verify,
-):
-    app.command(verb)
+VERBS = (
+    "models",
+    "check",
+    "live",
+    "walk",
+    "prove",
+    "mutate",
+    "tla",
+    "tlc",
+    "new",
+    "replay",
+    "show",
+    "explore",
+    "shrink",
+    "diff",
+    "conform",
+    "rule",
+    "verify",
+)
+# Cyclopts imports a verb only when it is called. So a verb starts without the imports of the others, and a library that
+# one verb lacks breaks no other.
+for verb in VERBS:
+    app.command(f"holdfast.cli.{verb}:{verb}", name=verb)
 for found in entry_points(group="holdfast.verbs"):
-    # Other packages add verbs. Cyclopts imports such a verb only when it is called, so a missing library of one
-    # package breaks no other verb.
     app.command(found.value, name=found.name)
 
 
@@ -111,6 +95,8 @@ def run() -> NoReturn:
 def main(argv: Sequence[str]) -> int:
     """Run one command and return its exit code. Every error is reported as one line on standard error."""
     try:
+        if not argv or argv[0] in app.help_flags:
+            _import_verbs()
         code = app(list(argv))
     except CycloptsError as error:
         return _end(USAGE, f"{_usage(error)} (see `{_command(argv)} --help`)")
@@ -133,6 +119,12 @@ def main(argv: Sequence[str]) -> int:
             f"internal error: {type(error).__name__}: {error}; please report it (HOLDFAST_DEBUG=1 shows where)",
         )
     return code or 0
+
+
+def _import_verbs() -> None:
+    """Import every verb of this package: the help of the command itself shows the first sentence of each."""
+    for verb in VERBS:
+        app[verb]
 
 
 def _end(code: int, problem: str) -> int:

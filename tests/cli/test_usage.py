@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from holdfast import __version__
+from holdfast.cli.app import VERBS
 from tests.cli.running import Run
 from tests.cli.samples import COUNTER
 
@@ -53,6 +57,21 @@ def test_wrong_arguments(holdfast: Run, folder: Path, argv: list[str], said: str
     assert ran.err.count("\n") == 1
     assert said in ran.err
     assert {path for path in folder.iterdir() if path.name != "__pycache__"} == before
+
+
+def test_a_verb_starts_without_the_others() -> None:
+    """The command imports the verb that is called, and no other."""
+    shown = "print([verb for verb in VERBS if 'holdfast.cli.' + verb in sys.modules])"
+    code = f"import sys; from holdfast.cli.app import VERBS, main; main(['models']); {shown}"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines()[-1] == "['models']"
+
+
+def test_the_help_says_what_each_verb_does(holdfast: Run) -> None:
+    """The help of the command has a row for each verb, with a sentence."""
+    shown = holdfast("--help").out
+    for verb in VERBS:
+        assert re.search(rf"^│ {verb} +[A-Z]", shown, re.MULTILINE), verb
 
 
 @pytest.mark.parametrize(
