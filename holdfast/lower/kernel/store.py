@@ -39,7 +39,7 @@ The more rows, the longer a partition's table stays in the cache while they go i
 memory.
 """
 CHUNK = 1024
-"""The number of states in a chunk, the piece of a level that goes to one core."""
+"""The largest number of states in a chunk, the piece of a level that goes to one core."""
 
 R = TypeVar("R")
 
@@ -277,12 +277,16 @@ class Store:
 
 
 def _chunks(level: Level) -> NDArray[np.int64]:
-    """The states of a level in pieces. A row is a partition, the first index, and the index behind the last."""
-    found = [
-        (part, start, min(start + CHUNK, last))
-        for part, (first, last) in enumerate(level)
-        for start in range(first, last, CHUNK)
-    ]
+    """The states of a level in pieces. A row is a partition, the first index, and the index behind the last.
+
+    The pieces of a partition differ by at most one state. If only the last were shorter, one core of two would get all
+    the short pieces as soon as each partition holds between one chunk and two: the cores take the pieces in turn.
+    """
+    found = []
+    for part, (first, last) in enumerate(level):
+        pieces = -(-(last - first) // CHUNK)
+        ends = [first + (last - first) * piece // pieces for piece in range(1, pieces + 1)]
+        found += [(part, start, end) for start, end in zip([first, *ends], ends, strict=False)]
     return np.array(found, np.int64).reshape(-1, 3)
 
 
