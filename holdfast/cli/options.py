@@ -20,6 +20,9 @@ Switch = Annotated[bool, Parameter(negative="")]
 Cores = Annotated[int | None, Parameter(validator=validators.Number(gte=1, lte=256))]
 """A number of cores; None is all that there are."""
 
+RUNS = Parameter(name=["--runs", "--traces"])
+"""The number of random runs. Earlier versions called it ``--traces``; scripts may still do."""
+
 Expectation = Literal["holds", "violated"]
 Expected = Annotated[Expectation, Parameter(show_choices=False)]
 """The verdict that ends a verb with exit code 0."""

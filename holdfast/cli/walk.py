@@ -16,7 +16,7 @@ from holdfast.check.walk.engine import WalkProgress
 from holdfast.check.walk.engine import walk as walk_runs
 from holdfast.check.walk.options import WalkOptions
 from holdfast.check.walk.result import WalkResult, render_walk, walk_to_json
-from holdfast.cli.options import Cores, Expectation, Expected, Names, Switch
+from holdfast.cli.options import RUNS, Cores, Expectation, Expected, Names, Switch
 from holdfast.cli.output import Ticker, check_writable, note, say, write
 from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.cli.walk_log import NO_LOG, LogOptions
@@ -35,7 +35,7 @@ def walk(
     model: str,
     /,
     *,
-    traces: int = PLAIN.traces,
+    runs: Annotated[int, RUNS] = PLAIN.traces,
     depth: int = PLAIN.depth,
     seed: str = "0",
     run: int | None = None,
@@ -65,7 +65,7 @@ def walk(
     ----------
     model
         A name that `holdfast models` lists, or a file: path/to/model.py, or path/to/model.py:Class.
-    traces
+    runs
         How many runs to make (100000).
     depth
         How many steps a run may take (50).
@@ -110,7 +110,7 @@ def walk(
     """
     limits = Budget() if budget is None else Budget.parse(budget)
     options = WalkOptions(
-        seed=seed_number(seed), traces=traces, depth=depth, run=run, pct=pct, pct_sort=pct_sort, swarm=swarm
+        seed=seed_number(seed), traces=runs, depth=depth, run=run, pct=pct, pct_sort=pct_sort, swarm=swarm
     )
     system = load_variant(model, variant, without)
     if log.log is not None:
@@ -124,7 +124,7 @@ def walk(
             "--json": json,
             "--no-shrink": not shrink,
             "--no-swarm": not swarm,
-            "--traces": traces != PLAIN.traces,
+            "--runs": runs != PLAIN.traces,
             "--depth": depth != PLAIN.depth,
             "--run": run is not None,
             "--pct": pct is not None,

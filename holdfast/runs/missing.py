@@ -10,9 +10,10 @@ from holdfast.trace.trace import Trace
 
 
 def missing_rules(replayer: Replayer, trace: Trace) -> dict[int, str]:
-    """For each step, by number, that the complete model refuses or takes to another state, a sentence about that.
+    """Compare a run, step by step, with the complete model: the one from which no rule is removed.
 
-    Empty for a model from which no rule is removed. The initial condition is not compared.
+    Returns a sentence for each step that the complete model refuses, or that it takes to another state. The key is the
+    step's number. The result is empty for a model from which no rule is removed. The initial condition is not compared.
     """
     system, layout = replayer.system, replayer.machine.layout
     if not system.removed:

@@ -75,7 +75,7 @@ class Config:
         if self.stop_after is not None and self.stop_after < 1:
             raise UsageError(f"--stop-after {self.stop_after}: choose a number from 1")
         if self.traces > MOST_RUNS or self.traces < 1:
-            raise UsageError(f"--traces {self.traces}: choose a number from 1 to {MOST_RUNS:,}")
+            raise UsageError(f"--runs {self.traces}: choose a number from 1 to {MOST_RUNS:,}")
 
     def to_json(self) -> str:
         """The configuration as JSON on one line. Equal configurations give equal texts."""

@@ -88,7 +88,7 @@ class CampaignPlan:
 
 def plan(traces: int, cores: int, rates: MeasuredCosts, *, cores_per_machine: int = 8) -> CampaignPlan:
     """The plan for a number of traces and cores. Raises UsageError for numbers out of range, or if no rate is known."""
-    for name, value, most in (("--traces", traces, MOST_RUNS), ("--cores", cores, 10**6)):
+    for name, value, most in (("--runs", traces, MOST_RUNS), ("--cores", cores, 10**6)):
         if not 1 <= value <= most:
             raise UsageError(f"{name} {value}: choose a number from 1 to {most:,}")
     if cores_per_machine < 1:

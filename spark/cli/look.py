@@ -6,9 +6,11 @@ import os
 from collections.abc import Callable
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Annotated
 
 from holdfast.check.budget import Budget, Meter
 from holdfast.check.result import HOLDS
+from holdfast.cli.options import RUNS
 from holdfast.cli.output import check_writable, note, say, write
 from holdfast.cli.reporting import GROUP, NO_REPORTS, Reports
 from holdfast.ir.errors import UsageError
@@ -117,7 +119,7 @@ def plan(
     /,
     *,
     target: str | None = None,
-    traces: str,
+    runs: Annotated[str, RUNS],
     cores: int,
     cores_per_machine: int = 8,
     scope: str | None = None,
@@ -132,7 +134,7 @@ def plan(
         Where the tables of a campaign are, from which the plan takes its rates.
     target
         Or a model, to measure its rates now, on one core of this machine.
-    traces
+    runs
         How many runs, such as 1e12.
     cores
         How many cores.
@@ -145,7 +147,7 @@ def plan(
     s3
         The address of an S3 that is not Amazon's: http://HOST:PORT.
     """
-    wanted = parse_count("--traces", traces)
+    wanted = parse_count("--runs", runs)
     if (place is None) == (target is None):
         raise UsageError("a plan takes its rates from a campaign (name its place) or from a model (--target): name one")
     if target is not None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Annotated
 
 from holdfast.check.budget import Budget, Meter
 from holdfast.check.result import DEADLOCK, HOLDS, OUT_OF_BUDGET, VIOLATED
-from holdfast.cli.options import Names
+from holdfast.cli.options import RUNS, Names
 from holdfast.cli.output import Ticker, note, say
 from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.cli.walk import seed_number
@@ -33,7 +34,7 @@ def run(
     *,
     target: str,
     out: str,
-    traces: str = "1e6",
+    runs: Annotated[str, RUNS] = "1e6",
     depth: int = 50,
     seed: str = "0",
     swarm: bool = True,
@@ -59,7 +60,7 @@ def run(
         A name that `holdfast models` lists, or a file: path/to/model.py, or path/to/model.py:Class.
     out
         Where the tables go: a folder, or s3://BUCKET/PREFIX.
-    traces
+    runs
         How many runs to make, such as 10000000 or 1e7 (1e6).
     depth
         How many steps a run may take (50).
@@ -95,7 +96,7 @@ def run(
     limits = _limits(budget)
     storage = open_storage(out, s3)
     system = load_variant(target, variant, without)
-    wanted = parse_count("--traces", traces)
+    wanted = parse_count("--runs", runs)
     config = Config(
         target=target,
         scope=usual_scope(system, scope, WALKED).name,

@@ -213,7 +213,7 @@ def test_the_budget_ends_the_runs(table: System) -> None:
 
 def test_states_cannot_be_limited(table: System) -> None:
     """A walk stores no states, so a limit on them is refused, with the alternative."""
-    with pytest.raises(UsageError, match=r"limit the runs \(--traces\) or the time"):
+    with pytest.raises(UsageError, match=r"limit the runs \(--runs\) or the time"):
         walk(table, table.scopes["tiny"], WalkOptions(), budget=Budget(states=5))
 
 

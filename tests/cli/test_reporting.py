@@ -23,7 +23,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("verb", [["check"], ["walk", "--traces", "50", "--scope", "tiny"]])
+@pytest.mark.parametrize("verb", [["check"], ["walk", "--runs", "50", "--scope", "tiny"]])
 def test_reports_say_what_the_command_says(holdfast: Run, verb: list[str]) -> None:
     """All three reports are written at once, and the text and its exit code stay the same."""
     ran = holdfast(*verb, "broken.py", "--junit", "r.xml", "--sarif", "r.sarif", "--github")

@@ -37,7 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_nothing_found_is_no_proof(holdfast: Run) -> None:
     """Random runs without a violation end with 0 and say how many there were, but never that a property holds."""
-    ran = holdfast("walk", "counter.py", "--traces", 100)
+    ran = holdfast("walk", "counter.py", "--runs", 100)
     assert ran.code == 0
     assert ran.out.startswith("Counter, scope default: nothing found in 100 runs, which is no proof\n")
     assert not re.search(r"\b(holds|exhausted|proved)\b", ran.out)
@@ -62,10 +62,15 @@ def test_the_line_that_reproduces_does(holdfast: Run) -> None:
     assert holdfast(*shlex.split(line)).out == first.out
 
 
+def test_the_older_name_of_an_option(holdfast: Run) -> None:
+    """``--traces``, which earlier versions had, means ``--runs``."""
+    assert holdfast("walk", "counter.py", "--traces", 30).out == holdfast("walk", "counter.py", "--runs", 30).out
+
+
 def test_the_output_is_the_same_again(holdfast: Run) -> None:
     """Two equal commands print the same bytes; rates go to standard error only."""
-    first = holdfast("walk", "counter.py", "--traces", 300)
-    assert holdfast("walk", "counter.py", "--traces", 300).out == first.out
+    first = holdfast("walk", "counter.py", "--runs", 300)
+    assert holdfast("walk", "counter.py", "--runs", 300).out == first.out
     assert " a second" in first.err
     assert " a second" not in first.out
 
@@ -104,7 +109,7 @@ def test_the_run_as_it_was_drawn(holdfast: Run) -> None:
 
 def test_another_seed_is_another_campaign(holdfast: Run) -> None:
     """Another seed draws other runs."""
-    one, two = (holdfast("walk", "counter.py", "--traces", 500, "--seed", seed, "--json").out for seed in (1, 2))
+    one, two = (holdfast("walk", "counter.py", "--runs", 500, "--seed", seed, "--json").out for seed in (1, 2))
     assert json.loads(one)["figures"]["steps"] != json.loads(two)["figures"]["steps"]
 
 
@@ -119,14 +124,14 @@ def test_another_seed_is_another_campaign(holdfast: Run) -> None:
 )
 def test_expectations(holdfast: Run, model: str, expect: str, code: int) -> None:
     """An expected violation is a success; if it does not occur, the command fails."""
-    ran = holdfast("walk", model, "--expect", expect, "--traces", 100)
+    ran = holdfast("walk", model, "--expect", expect, "--runs", 100)
     assert ran.code == code
     assert ("A violation was expected, and nothing is violated." in ran.out) == (code == 10)
 
 
 def test_json_is_all_there_is(holdfast: Run) -> None:
     """With --json, standard output holds one JSON record, whose lengths and stop reasons add up."""
-    ran = holdfast("walk", "endless.py", "--traces", 200, "--depth", 8, "--json")
+    ran = holdfast("walk", "endless.py", "--runs", 200, "--depth", 8, "--json")
     record = json.loads(ran.out)
     lengths = record["figures"]["lengths"]
     assert (record["engine"], record["verdict"], record["exit_code"], record["run"]) == ("walk", "not_found", 0, None)
@@ -142,7 +147,7 @@ def test_a_run_is_written_as_itf(holdfast: Run) -> None:
     assert len(itf_py.trace_from_json(json.loads(text)).states) >= 2
     assert "--seed 3" in text
 
-    ran = holdfast("walk", "counter.py", "--traces", 10, "--itf", "none.itf.json")
+    ran = holdfast("walk", "counter.py", "--runs", 10, "--itf", "none.itf.json")
     assert "nothing is violated, so none.itf.json is not written" in ran.err
     assert not Path("none.itf.json").exists()
 
@@ -152,7 +157,7 @@ def test_a_run_is_written_as_itf(holdfast: Run) -> None:
     [
         (["--seed", "lucky"], "--seed lucky: write a number, or hexadecimal such as 0x5eed"),
         (["--seed", "0x10000000000000000"], "choose a number from 0 to 18446744073709551615"),
-        (["--traces", "0"], "--traces 0: choose a number from 1 to"),
+        (["--runs", "0"], "--runs 0: choose a number from 1 to"),
         (["--depth", "1000001"], "--depth 1000001: choose a number from 1 to 1000000"),
         (["--run", "-1"], "--run -1: choose a number from 0 to"),
         (["--pct", "0"], "--pct 0: choose a number from 1 to"),
@@ -161,7 +166,7 @@ def test_a_run_is_written_as_itf(holdfast: Run) -> None:
         (["--cores", "0"], "--cores"),
         (
             ["--budget", "1e6states"],
-            "random runs store no states, so their number cannot be limited; limit the runs (--traces)",
+            "random runs store no states, so their number cannot be limited; limit the runs (--runs)",
         ),
         (["--scope", "huge"], "Counter has no scope 'huge'; it has: tiny, default"),
         (["--property", "grwn"], "grown"),
@@ -180,7 +185,7 @@ def test_wrong_arguments(holdfast: Run, argv: list[str], said: str) -> None:
 def test_an_interrupted_walk_says_how_far_it_came(folder: Path, pytestconfig: pytest.Config) -> None:
     """SIGINT ends the random runs with code 20 and no answer, and the figures so far are printed."""
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "holdfast", "walk", folder / "endless.py", "--traces", str(10**12), "--cores", "2"]
+    command = [sys.executable, "-m", "holdfast", "walk", folder / "endless.py", "--runs", str(10**12), "--cores", "2"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=theirs, text=True, cwd=pytestconfig.rootpath
     ) as process:

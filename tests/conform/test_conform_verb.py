@@ -55,7 +55,7 @@ def test_the_same_seed_gives_the_same_log(tmp_path: Path) -> None:
         ["--json"],
         ["--no-shrink"],
         ["--no-swarm"],
-        ["--traces", "7"],
+        ["--runs", "7"],
         ["--depth", "7"],
         ["--run", "7"],
         ["--pct", "3"],

@@ -63,13 +63,13 @@ def test_the_page_names_the_commands() -> None:
     """The page shows every verb with reports, and the seed is the commit's."""
     verbs = [re.findall(r"holdfast (\w+)", command)[0] for command in COMMANDS]
     assert verbs == ["check", "prove", "mutate", "walk", "campaign", "campaign", "check"]
-    assert all('--seed "0x${GITHUB_SHA::16}"' in command for command in COMMANDS if "--traces" in command)
+    assert all('--seed "0x${GITHUB_SHA::16}"' in command for command in COMMANDS if "--runs" in command)
     assert [words(command)[5] for command in COMMANDS if "holdfast walk" in command] == [f"0x{COMMIT[:16]}"]
 
 
 def shell(text: str) -> str:
     """The command as a shell runs it, with fewer runs."""
-    return re.sub(r"--traces \d+", f"--traces {FEW}", text)
+    return re.sub(r"--runs \d+", f"--runs {FEW}", text)
 
 
 def words(command: str) -> list[str]:

@@ -42,7 +42,7 @@ class Answer:
 
 ANSWERS = {
     "searched": Answer("check broken.py", 12, ("check broken.py tiny",), {"grown_is_positive (CT-10)": "failed"}, None),
-    "walked": Answer("walk two.py --seed 1 --traces 40", 0, ("walk two.py tiny",), {}),
+    "walked": Answer("walk two.py --seed 1 --runs 40", 0, ("walk two.py tiny",), {}),
     "walked into": Answer("walk two.py --seed 1 --without TP-02", 12, ("walk two.py tiny -TP-02",), {}, None),
     "lemmas left out": Answer("prove two.py --ablate", 0, ("prove --ablate two.py",), {}),
     "proved": Answer("prove two.py", 0, ("prove two.py",), {"all_agree (TP-10)": "passed", "vote possible": "passed"}),

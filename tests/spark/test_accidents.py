@@ -37,7 +37,7 @@ class CampaignProcess:
     """A running campaign whose progress goes to a terminal, so that a test can wait for its next line."""
 
     def __init__(self, folder: Path) -> None:
-        words = ["run", "--target", str(TABLE), "--scope", "default", "--without", *BROKEN, "--traces", str(TRACES)]
+        words = ["run", "--target", str(TABLE), "--scope", "default", "--without", *BROKEN, "--runs", str(TRACES)]
         words += ["--seed", "7", "--out", str(folder), "--master", "local[2]"]
         self.screen, stderr = os.openpty()
         self.output = tempfile.TemporaryFile("w+")  # noqa: SIM115 - it lives as long as the campaign

@@ -27,7 +27,7 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run_words(out: Path, *more: object, traces: object = 3000) -> list[object]:
     """A small campaign."""
-    words = ["campaign", "run", "--target", TABLE, "--scope", "tiny", "--traces", traces, "--seed", 7, "--out", out]
+    words = ["campaign", "run", "--target", TABLE, "--scope", "tiny", "--runs", traces, "--seed", 7, "--out", out]
     return [*words, *more]
 
 
@@ -64,7 +64,7 @@ def test_an_invariant_called_deadlock_is_no_deadlock(holdfast: Run, tmp_path: Pa
     """A campaign whose only finding is an invariant named deadlock ends with 12, not 11, also when read again."""
     model = tmp_path / "clock.py"
     model.write_text(CLOCK)
-    words = ["campaign", "run", "--target", model, "--scope", "tiny", "--traces", 200, "--seed", 7]
+    words = ["campaign", "run", "--target", model, "--scope", "tiny", "--runs", 200, "--seed", 7]
     assert holdfast(*words, "--out", tmp_path / "a").code == 12
     assert holdfast("campaign", "status", tmp_path / "a").code == 12
 
@@ -133,7 +133,7 @@ def test_a_changed_model_is_refused(holdfast: Run, tmp_path: Path) -> None:
     """A campaign does not resume with a changed model. The message has both fingerprints."""
     model = tmp_path / "mine.py"
     model.write_text(TABLE.read_text())
-    holdfast("campaign", "run", "--target", model, "--traces", 1024, "--scope", "tiny", "--out", tmp_path / "a")
+    holdfast("campaign", "run", "--target", model, "--runs", 1024, "--scope", "tiny", "--out", tmp_path / "a")
     # A process imports a model once; this makes it import the changed file, as a new process would.
     model.write_text(TABLE.read_text().replace('require(not self.opened[s], "ST-14"', 'require(True, "ST-14"'))
     words = [sys.executable, "-m", "holdfast", "campaign", "resume", str(tmp_path / "a")]
@@ -168,7 +168,7 @@ def test_two_campaigns_are_compared(holdfast: Run, broken: Path, tmp_path: Path)
 
 def test_a_plan_shows_its_formulas(holdfast: Run, broken: Path) -> None:
     """A plan prints its formulas, with a campaign's rates."""
-    ran = holdfast("campaign", "plan", broken, "--traces", "1e12", "--cores", 2000)
+    ran = holdfast("campaign", "plan", broken, "--runs", "1e12", "--cores", 2000)
 
     assert ran.code == 0
     assert "1,000,000,000,000 traces on 2,000 cores" in " ".join(ran.out.split())
@@ -177,9 +177,9 @@ def test_a_plan_shows_its_formulas(holdfast: Run, broken: Path) -> None:
 REFUSED = {
     "no campaign": (("status", "{tmp}"), "holds no campaign"),
     "no campaign to resume": (("resume", "{tmp}"), "holds no campaign"),
-    "a plan of nothing": (("plan", "--traces", "1e6", "--cores", "2"), "name one"),
-    "no number": (("run", "--target", TABLE, "--out", "{tmp}/a", "--traces", "many"), "--traces many: write a whole"),
-    "too many": (("run", "--target", TABLE, "--out", "{tmp}/a", "--traces", "1e19"), "--traces"),
+    "a plan of nothing": (("plan", "--runs", "1e6", "--cores", "2"), "name one"),
+    "no number": (("run", "--target", TABLE, "--out", "{tmp}/a", "--runs", "many"), "--runs many: write a whole"),
+    "too many": (("run", "--target", TABLE, "--out", "{tmp}/a", "--runs", "1e19"), "--runs"),
     "no steps": (("run", "--target", TABLE, "--out", "{tmp}/a", "--depth", "0"), "--depth 0"),
     "no findings": (("run", "--target", TABLE, "--out", "{tmp}/a", "--stop-after", "0"), "--stop-after 0"),
     "a state budget": (("run", "--target", TABLE, "--out", "{tmp}/a", "--budget", "5states"), "limited by time alone"),

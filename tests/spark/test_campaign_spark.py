@@ -52,7 +52,7 @@ def test_a_bucket_holds_what_a_folder_holds(
     monkeypatch.setattr(spark.cli.run, "start_cluster", here)
     client = boto3.client("s3", endpoint_url=s3, region_name="us-east-1")
     client.create_bucket(Bucket="campaigns")
-    words = ["campaign", "run", "--target", TABLE, "--scope", "tiny", "--without", *BROKEN, "--traces", 3000]
+    words = ["campaign", "run", "--target", TABLE, "--scope", "tiny", "--without", *BROKEN, "--runs", 3000]
 
     to_s3 = holdfast(*words, "--out", "s3://campaigns/a/b", "--s3", s3)
     to_folder = holdfast(*words, "--out", tmp_path / "a")

@@ -32,7 +32,7 @@ RATES = MeasuredCosts(
 )
 def test_counts_as_people_write_them(text: str, number: int) -> None:
     """Numbers are read exactly, also where a float would not be exact."""
-    assert parse_count("--traces", text) == number
+    assert parse_count("--runs", text) == number
 
 
 @pytest.mark.parametrize(
@@ -40,8 +40,8 @@ def test_counts_as_people_write_them(text: str, number: int) -> None:
 )
 def test_what_is_no_count_is_refused_by_name(text: str) -> None:
     """A wrong number is one line that shows how to write one. Huge exponents cost no time."""
-    with pytest.raises(UsageError, match=r"--traces .*write a whole number"):
-        parse_count("--traces", text)
+    with pytest.raises(UsageError, match=r"--runs .*write a whole number"):
+        parse_count("--runs", text)
 
 
 def test_a_plan_by_hand() -> None:
@@ -91,8 +91,8 @@ def test_rates_come_from_a_campaign() -> None:
 @pytest.mark.parametrize(
     ("traces", "cores", "rates", "named"),
     [
-        (0, 8, RATES, "--traces 0"),
-        (10**16, 8, RATES, "--traces"),
+        (0, 8, RATES, "--runs 0"),
+        (10**16, 8, RATES, "--runs"),
         (10, 0, RATES, "--cores 0"),
         (10, 8, attrs.evolve(RATES, runs_per_second=0.0), "no rate was measured"),
     ],

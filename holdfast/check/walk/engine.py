@@ -87,7 +87,7 @@ def walk(
     """
     if budget.states is not None:
         raise UsageError(
-            "random runs store no states, so their number cannot be limited; limit the runs (--traces) or the time"
+            "random runs store no states, so their number cannot be limited; limit the runs (--runs) or the time"
         )
     meter = Meter(budget)
     with interruptible(meter):

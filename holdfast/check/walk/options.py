@@ -36,7 +36,7 @@ class WalkOptions:
 
     def __attrs_post_init__(self) -> None:
         _within("--seed", self.seed, 0, MOST_SEED)
-        _within("--traces", self.traces, 1, MOST_RUNS)
+        _within("--runs", self.traces, 1, MOST_RUNS)
         _within("--depth", self.depth, 1, MOST_STEPS)
         if self.run is not None:
             _within("--run", self.run, 0, MOST_RUNS)
