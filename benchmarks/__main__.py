@@ -39,7 +39,7 @@ def measure(
 ) -> None:
     """Measure Holdfast against TLC and against itself, all in one run, and print the ratios.
 
-    Ends with 1 if the checkers disagree on the number of states or the depth; a missed goal is no error.
+    Ends with 1 if the checkers disagree on the states, the steps or the depth; a missed goal is no error.
     """
     repeat = 1 if quick else repeat
     console = Console(stderr=True)
@@ -175,9 +175,9 @@ def _scoped(model: System, name: str, repeat: int, say: Callable[[str], None]) -
 
 def _require_equal(name: str, *found: ScopeSearch) -> None:
     """Raise RuntimeError if the checkers have not done the same work: then their times are not comparable."""
-    answers = {(explored.distinct, explored.depth) for explored in found}
+    answers = {(explored.distinct, explored.generated, explored.depth) for explored in found}
     if len(answers) > 1:
-        raise RuntimeError(f"scope {name}: the checkers disagree on (states, depth): {sorted(answers)}")
+        raise RuntimeError(f"scope {name}: the checkers disagree on (states, steps, depth): {sorted(answers)}")
 
 
 def main() -> None:

