@@ -1,0 +1,54 @@
+"""Compiles and runs takeover.c, the benchmark's model written by hand in C: the limit for a search on one core."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from benchmarks.scope_search import ScopeSearch
+from holdfast.ir.errors import UsageError
+from holdfast.ir.system import Scope
+
+SOURCE = Path(__file__).with_name("takeover.c")
+COMPILERS = ("gcc", "clang")
+OPTIONS = ("-std=gnu11", "-O3", "-march=native")
+
+
+def compilers() -> tuple[str, ...]:
+    """The C compilers on PATH. Raises UsageError if there is none."""
+    found = tuple(name for name in COMPILERS if shutil.which(name) is not None)
+    if not found:
+        raise UsageError(f"there is no C compiler on PATH ({' or '.join(COMPILERS)}); install gcc")
+    return found
+
+
+def explore(scope: Scope, compiler: str, *, source: Path = SOURCE) -> ScopeSearch:
+    """Search the whole scope with the compiled program, which measures its own seconds.
+
+    Raises RuntimeError, with the first line of the program or the compiler, if the source does not compile or the
+    search finds a violation.
+    """
+    with tempfile.TemporaryDirectory(prefix="holdfast-native-") as folder:
+        program = str(Path(folder, "takeover"))
+        _run([compiler, *OPTIONS, *_definitions(scope), str(source), "-o", program], scope)
+        distinct, generated, depth, seconds = _run([program], scope).split()
+    return ScopeSearch(int(distinct), int(generated), int(depth), float(seconds))
+
+
+def _definitions(scope: Scope) -> list[str]:
+    """The compiler's options that give the scope to the source."""
+    sizes = {"NODES": scope.sizes["Node"], "STREAMS": scope.sizes["Stream"], "EPOCH": scope.sizes["Epoch"]}
+    return [f"-D{name}={value}" for name, value in (sizes | {"MOVES": scope.budgets["move"]}).items()]
+
+
+def _run(command: list[str], scope: Scope) -> str:
+    """The output of a command. Raises RuntimeError if it ends with an error."""
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    if done.returncode != 0:
+        said = done.stderr.strip().partition("\n")[0] or "nothing"
+        raise RuntimeError(
+            f"{Path(command[0]).name} ended with {done.returncode} in scope {scope.name} of takeover.c; it said: {said}"
+        )
+    return done.stdout
