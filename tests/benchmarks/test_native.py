@@ -75,6 +75,16 @@ def test_c_finds_the_states_of_two_words(model: System) -> None:
 
 
 @needs_compiler
+def test_c_compares_whole_states(model: System, tmp_path: Path) -> None:
+    """Where all states have one hash, none is lost. A comparison of the first word alone would lose some."""
+    one_hash = ("return (mixed ^ mixed >> 29) * 0xBF58476D1CE4E5B9ull", "return mixed * 0")
+    first_word = ("table[place] != found[i]", "(uint64_t)table[place] != (uint64_t)found[i]")
+    wide, compiler = model.scopes["wide"], native.compilers()[0]
+    assert native.explore(wide, compiler, source=planted(tmp_path, one_hash)).distinct == 6_321
+    assert native.explore(wide, compiler, source=planted(tmp_path, one_hash, first_word)).distinct < 6_321
+
+
+@needs_compiler
 @pytest.mark.parametrize("name", GUARDS)
 def test_c_checks_each_property(model: System, tmp_path: Path, name: str) -> None:
     """With a guard removed or an effect changed, the program ends with the violated property."""
