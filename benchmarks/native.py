@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 
+from benchmarks.programs import output
 from benchmarks.scope_search import ScopeSearch
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Scope
@@ -32,23 +32,13 @@ def explore(scope: Scope, compiler: str, *, source: Path = SOURCE) -> ScopeSearc
     """
     with tempfile.TemporaryDirectory(prefix="holdfast-native-") as folder:
         program = str(Path(folder, "takeover"))
-        _run([compiler, *OPTIONS, *_definitions(scope), str(source), "-o", program], scope)
-        distinct, generated, depth, seconds = _run([program], scope).split()
+        command = [compiler, *OPTIONS, *definitions(scope), str(source), "-o", program]
+        output(command, f"compile {SOURCE.name} in scope {scope.name}")
+        distinct, generated, depth, seconds = output([program], f"search scope {scope.name}").split()
     return ScopeSearch(int(distinct), int(generated), int(depth), float(seconds))
 
 
-def _definitions(scope: Scope) -> list[str]:
-    """The compiler's options that give the scope to the source."""
+def definitions(scope: Scope) -> list[str]:
+    """The options of a preprocessor that give the scope to the source."""
     sizes = {"NODES": scope.sizes["Node"], "STREAMS": scope.sizes["Stream"], "EPOCH": scope.sizes["Epoch"]}
     return [f"-D{name}={value}" for name, value in (sizes | {"MOVES": scope.budgets["move"]}).items()]
-
-
-def _run(command: list[str], scope: Scope) -> str:
-    """The output of a command. Raises RuntimeError if it ends with an error."""
-    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
-    if done.returncode != 0:
-        said = done.stderr.strip().partition("\n")[0] or "nothing"
-        raise RuntimeError(
-            f"{Path(command[0]).name} ended with {done.returncode} in scope {scope.name} of takeover.c; it said: {said}"
-        )
-    return done.stdout
