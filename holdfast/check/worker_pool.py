@@ -2,7 +2,7 @@
 
 A process prepares itself once, from a payload, and then works on many tasks. Ctrl-C reaches every process of a
 terminal. The workers ignore it: the process that started them ends them. SIGTERM counts as Ctrl-C. If the process that
-started them is killed, the workers end by themselves.
+started them is killed, the workers end by themselves. A worker that is told to end and does not is killed.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.process import BaseProcess
 from multiprocessing.synchronize import Event
 from types import FrameType
 from typing import Any, Self, TypeVar
@@ -26,6 +27,9 @@ T = TypeVar("T")
 
 PAUSE = 0.5
 """Seconds between two calls of ``waiting``."""
+
+GRACE = 5.0
+"""Seconds that a worker has to end in order, once it is told to end or the process that started it is gone."""
 
 
 class WorkerPool:
@@ -51,15 +55,19 @@ class WorkerPool:
     def __exit__(self, *_: object) -> None:
         if self._before is not None:
             signal.signal(signal.SIGTERM, self._before)
+        workers = [process for process in multiprocessing.active_children() if process not in self._others]
         # Work is left after an error, or if the caller wants no more results. Then no process need end well.
         if any(not future.done() for future in self._futures):
             # A search takes SIGTERM as Ctrl-C: it ends in order, and removes what it has on disk. The tasks that its
             # process has in its queue then end at once.
             self._ended.set()
-            for process in multiprocessing.active_children():
-                if process not in self._others:
-                    process.terminate()
+            for process in workers:
+                process.terminate()
+        # A library such as Z3 may answer no signal for minutes, and some hang at their exit. No result is lost by then.
+        patience = threading.Timer(GRACE, _kill, [workers])
+        patience.start()
         self._pool.shutdown(cancel_futures=True)
+        patience.cancel()
 
     def in_order(self, work: Callable[[T], R], tasks: Sequence[T], waiting: Callable[[int], None]) -> Iterator[R]:
         """The result of each task, in order. ``waiting`` is called about twice a second with the number of results.
@@ -106,10 +114,6 @@ _ended: list[Event] = []
 """In a worker: the event that the pool is ended, whatever tasks are left."""
 
 
-GRACE = 5.0
-"""Seconds that a worker has to end its task in order after the process that started it is gone."""
-
-
 def _begin(ended: Event, prepare: Callable[[P], None], payload: P) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _ended.append(ended)
@@ -127,6 +131,11 @@ def _end_with_parent() -> None:
     threading.Event().wait(GRACE)
     # Without tasks this process would wait for one for ever.
     os._exit(1)
+
+
+def _kill(workers: Sequence[BaseProcess]) -> None:
+    for worker in workers:
+        worker.kill()
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:

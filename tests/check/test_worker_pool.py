@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import multiprocessing
 import os
 import signal
@@ -13,6 +14,7 @@ from pathlib import Path
 import attrs
 import pytest
 
+from holdfast.check import worker_pool
 from holdfast.check.budget import Budget
 from holdfast.check.mutate import engine
 from holdfast.check.mutate.result import MutantFacts, MutationReport, to_json
@@ -89,6 +91,46 @@ def held(fifo: str) -> None:
         pipe.flush()
         while True:
             signal.pause()
+
+
+def deaf(fifo: str) -> None:
+    """Ignore the signal to end, as Z3 does in a long question."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    held(fifo)
+
+
+def left_behind(fifo: str) -> int:
+    """Finish the task in order, in a process that then hangs at its exit."""
+    atexit.register(held, fifo)
+    return 1
+
+
+def test_a_worker_that_ignores_its_end_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that does not answer SIGTERM is killed after the grace: the pool ends, and no worker is left."""
+    monkeypatch.setattr(worker_pool, "GRACE", 0.1)
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+
+    def waiting(done: int) -> None:
+        """Stop as soon as the work has begun: the worker is deaf by then."""
+        assert done == 0
+        with fifo.open("rb") as pipe:
+            assert pipe.read(1) == b"x"
+        raise UsageError("enough")
+
+    with pytest.raises(UsageError, match="enough"), WorkerPool(2, prepare, 1) as pool:
+        list(pool.in_order(deaf, [str(fifo)], waiting))
+    assert alive() == 0
+
+
+def test_a_worker_that_hangs_at_its_exit_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All results are there, and the pool ends though a worker does not."""
+    monkeypatch.setattr(worker_pool, "GRACE", 0.1)
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    with WorkerPool(1, prepare, 1) as pool:
+        assert list(pool.in_order(left_behind, [str(fifo)], lambda done: None)) == [1]
+    assert alive() == 0
 
 
 ENDLESS = """
