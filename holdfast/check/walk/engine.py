@@ -387,6 +387,8 @@ class _Totals:
             kept = ", ".join(f"{action.name} {weight}" for action, weight in drawn if weight)
             omitted = ", ".join(action.name for action, weight in drawn if not weight)
             without = f"; it left out {omitted}" if omitted else ""
+            back = ", ".join(self.walker.actions[action].name for action in run.returned)
+            without += f"; {back} came back, since no other action changed the state" if back else ""
             yield f"Run {run.number:,} of seed {self.plan.seed} drew its actions by weight: {kept}{without}."
             if smaller is not None and smaller.shortest:
                 yield f"No run in this scope shows {smaller.trace.shown.name} in fewer steps."

@@ -166,7 +166,6 @@ WHY = {
     "final": "ended in a @final state",
     "cut": "had only steps that a bound cuts",
     "stuck": "had no step",
-    "masked": "had no step but of actions that were left out",
     "violated": "violated something",
 }
 """The texts for ``StopFigures.reason``."""

@@ -1,6 +1,6 @@
 """Random runs on the interpreter: any run, by its number, step by step.
 
-The walker draws the same random numbers as ``lower/kernel/walk_driver.py``, in the same order.
+The walker draws the same random numbers as ``lower/kernel/walk_draws.py``, in the same order.
 ``lower/random_runs/plan.py`` defines that order. The kernel reports only the number of a violating run; the walker
 repeats the run and finds the violated property.
 """
@@ -19,7 +19,6 @@ from holdfast.lower.random_runs.plan import (
     CUT,
     DEPTH,
     FINAL,
-    MASKED,
     STILL,
     STUCK,
     VIOLATED,
@@ -35,13 +34,15 @@ from holdfast.runs.selection import Selection
 
 @attrs.frozen
 class RandomRun:
-    """One run: the weights of its actions (0: omitted), its initial state and steps, and why it ended.
+    """One run: the weights of its actions (0: omitted to the end), its initial state and steps, and why it ended.
 
-    ``stop`` is one of the reasons in ``lower/random_runs/plan.py``.
+    ``returned``: the omitted actions that came back, in that order. ``stop`` is one of the reasons in
+    ``lower/random_runs/plan.py``.
     """
 
     number: int
     weights: tuple[int, ...]
+    returned: tuple[int, ...]
     start: bytes
     edges: tuple[Edge, ...]
     stop: int
@@ -105,24 +106,30 @@ class _Walk:
         self.number = number
         self.tally = tally
         self.chance = chance = Chance(self.plan.seed, number)
-        self.weights = self._swarm() if self.plan.swarm else [1] * len(walker.actions)
+        self.weights, self.omitted = self._swarm() if self.plan.swarm else ([1] * len(walker.actions), {})
+        self.returned: list[int] = []
         self.order, self.changes = self._priorities()
         self.start = self.state = self.plan.starts[chance.below(len(self.plan.starts))]
         self.left = list(self.weights)
         """The weights of the actions that may still be drawn in this state; 0 for all others."""
         self.edges: list[Edge] = []
 
-    def _swarm(self) -> list[int]:
-        """Draw which actions this run omits, and the weights of the others. Omitted actions have weight 0."""
+    def _swarm(self) -> tuple[list[int], dict[int, int]]:
+        """Draw which actions this run omits, and a weight for each action.
+
+        Returns the weights of all actions, 0 for the omitted ones; and the weights with which those may come back.
+        """
         chance, actions = self.chance, range(len(self.walker.actions))
         share = chance.below(100)
         kept = [chance.below(100) >= share for _ in actions]
         # At least one action stays.
         if not any(kept) and kept:
             kept[chance.below(len(kept))] = True
-        # A weight is drawn for omitted actions too, as the kernel does.
         drawn = [1 + chance.below(100) for _ in actions]
-        return [weight if stays else 0 for weight, stays in zip(drawn, kept, strict=True)]
+        return (
+            [weight if stays else 0 for weight, stays in zip(drawn, kept, strict=True)],
+            {action: drawn[action] for action in actions if not kept[action]},
+        )
 
     def _priorities(self) -> tuple[list[int], set[int]]:
         """Draw the processes in the order of their priority, highest first, and the steps that are change points."""
@@ -139,30 +146,29 @@ class _Walk:
     def follow(self) -> RandomRun:
         """Take all steps of the run.
 
-        An action whose step changed nothing is not drawn again before the state changes. When no other action has a
-        step, one of two things is true: some step leads to another state, and then all actions may be drawn again; or
-        the run ends (STILL). ``stayed`` tells whether the last step changed nothing.
+        An action whose step changed nothing is not drawn again before the state changes. ``stayed`` tells whether the
+        last step changed nothing: then actions are out of the draw although they may have steps.
         """
         self._look()
         violation = self.walker.judge.state(self.state)
         stop, stayed = (DEPTH, False) if violation is None else (VIOLATED, False)
         while violation is None and len(self.edges) < self.plan.depth:
             prioritised = len(self.edges) < self.plan.schedule.prioritised
-            edge = self._draw_by_priority() if prioritised else self._draw(None)
-            if edge is None and stayed and not prioritised:
-                if not self._moves():
-                    stop = STILL
-                    break
+            edge = self._draw_step(prioritised)
+            waits = stayed and not prioritised
+            if edge is None and ((waits and self._moves()) or self._brings_back()):
                 self.left = list(self.weights)
-                edge = self._draw(None)
+                edge = self._draw_step(prioritised)
             if edge is None:
-                stop = self._why_no_step()
+                stop = STILL if waits else self._why_no_step()
                 violation = self.walker.judge.deadlock() if stop == VIOLATED else None
                 break
             stayed = edge[0] == self.state
             violation = self._take(edge, prioritised)
             stop = DEPTH if violation is None else VIOLATED
-        return RandomRun(self.number, tuple(self.weights), self.start, tuple(self.edges), stop, violation)
+        return RandomRun(
+            self.number, tuple(self.weights), tuple(self.returned), self.start, tuple(self.edges), stop, violation
+        )
 
     def _take(self, edge: Edge, prioritised: bool) -> Violation | None:
         """Take a step. Return its violation, if there is one."""
@@ -182,6 +188,9 @@ class _Walk:
         return self.walker.judge.step(old, edge)
 
     # Drawing --------------------------------------------------------------------------------------------------
+
+    def _draw_step(self, prioritised: bool) -> Edge | None:
+        return self._draw_by_priority() if prioritised else self._draw(None)
 
     def _draw(self, process: int | None) -> Edge | None:
         """Draw an action by weight among those that are left, then one of its steps. None if no action has a step."""
@@ -234,11 +243,24 @@ class _Walk:
 
     def _moves(self) -> bool:
         """Whether an action that is not omitted has a step to another state."""
-        kept = (action for action, weight in enumerate(self.weights) if weight)
-        return any(new != self.state for action in kept for new, _, _ in self.walker.steps(self.state, action, None))
+        return any(self._leads_on(action) for action, weight in enumerate(self.weights) if weight)
+
+    def _leads_on(self, action: int) -> bool:
+        """Whether an action has a step to another state."""
+        return any(new != self.state for new, _, _ in self.walker.steps(self.state, action, None))
+
+    def _brings_back(self) -> bool:
+        """Bring one omitted action back that has a step to another state. Returns False if none has one."""
+        able = [action for action in self.omitted if self._leads_on(action)]
+        if not able:
+            return False
+        action = able[self.chance.below(len(able))]
+        self.weights[action] = self.omitted.pop(action)
+        self.returned.append(action)
+        return True
 
     def _why_no_step(self) -> int:
-        """The reason to end in a state in which no action of this run has a step. Restores the counts of cuts."""
+        """The reason to end in a state in which no action has a step to another state. Restores the counts of cuts."""
         cuts = self.machine.statistics.cut_counts
         # The loop below asks for all steps a second time, omitted actions included, which counts their cuts again.
         before = list(cuts)
@@ -246,7 +268,7 @@ class _Walk:
         cut = cuts != before
         cuts[:] = before
         if enabled:
-            return MASKED
+            return STILL
         if any(self.machine.holds(prop, self.state) for prop in self.walker.finals):
             return FINAL
         if cut:

@@ -39,6 +39,9 @@ import numpy as np
 TEMPLATE_BEGINS = "# The template begins here.\n"
 """The last line of a driver's head. ``kernel_text`` drops the head: it serves only readers and linters."""
 
+CALLED = {"walk_driver.py": ("walk_draws.py",)}
+"""The templates that a driver calls. They stand before the driver."""
+
 CODE_SUFFIX = ".kernel"
 """The suffix of files with machine code."""
 
@@ -70,12 +73,12 @@ class CompiledModule:
 
 
 def kernel_text(functions: str, driver: str) -> str:
-    """The text of a whole module: the model's functions, and the driver that calls them.
+    """The text of a whole module: the model's functions, and the driver that calls them with its templates.
 
     ``driver`` is the name of a file of this package. Raises RuntimeError if the text defines a name twice.
     """
-    template = _source(driver)
-    return refuse_clashes(f"{HEAD}{functions}\n\n{template.partition(TEMPLATE_BEGINS)[2]}")
+    templates = (_source(file).partition(TEMPLATE_BEGINS)[2] for file in (*CALLED.get(driver, ()), driver))
+    return refuse_clashes("\n\n".join([f"{HEAD}{functions}", *templates]))
 
 
 def build(functions: str, driver: str = "driver.py") -> SimpleNamespace:

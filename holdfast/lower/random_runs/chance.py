@@ -2,7 +2,7 @@
 
 Each run has a stream of its own (SplitMix: Steele, Lea and Flood, OOPSLA 2014). The seed and the run's number determine
 the stream's start and its stride. So a run can be repeated without the runs before it, and two streams overlap only by
-accident. ``kernel/walk_driver.py`` computes the same numbers in machine code.
+accident. ``kernel/walk_draws.py`` computes the same numbers in machine code.
 """
 
 from __future__ import annotations

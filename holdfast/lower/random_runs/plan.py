@@ -11,8 +11,10 @@ A run is drawn in this order, all from its own stream:
 5. For each step an action by weight, then one of its steps, all equally likely, in the order of their arguments.
 
 An action that has no step, or whose step changed nothing, is not drawn again before the state changes: most requests
-that arrive change nothing, and a run that repeats them goes nowhere. When no action is left to draw, there are two
-cases. If some action has a step that changes the state, all may be drawn again. If none has, the run ends (STILL).
+that arrive change nothing, and a run that repeats them goes nowhere. When no action is left to draw, there are three
+cases. If some action of the run has a step that changes the state, all may be drawn again. Otherwise, if an omitted
+action has such a step, one of these actions comes back, all equally likely, with the weight that was drawn for it: a
+run never ends for the swarm's sake. If no action of the model has such a step, the run ends.
 
 With priorities, a step is drawn from the steps of one process: the one with the highest priority that has a step. At a
 change point that process first falls to the lowest priority. A process whose step changed nothing also falls, because
@@ -32,22 +34,21 @@ from holdfast.ir.types import SortType
 from holdfast.lower.layout import Layout
 from holdfast.lower.statistics import Statistics
 
-DEPTH, STILL, FINAL, CUT, STUCK, MASKED, VIOLATED = range(7)
+DEPTH, STILL, FINAL, CUT, STUCK, VIOLATED = range(6)
 """Why a run ended:
 
 - DEPTH: it took all its steps;
-- STILL: no step of its actions changes the state;
+- STILL: some action has a step, and no step changes the state;
 - FINAL: no action has a step, and a @final holds in the state;
 - CUT: no action has a step, and a bound of the scope cut one;
 - STUCK: no action has a step, for no such reason;
-- MASKED: only omitted actions have a step;
 - VIOLATED: it violates a property or is in a deadlock.
 """
 
 STATE_BITS = 16
 """The bits of a state's signature, a hash of the state without its numbers: a sample tells 2^16 signatures apart."""
 
-STOPS = ("depth", "still", "final", "cut", "stuck", "masked", "violated")
+STOPS = ("depth", "still", "final", "cut", "stuck", "violated")
 """The names of the reasons, in the order of their numbers."""
 
 
