@@ -133,10 +133,11 @@ def profile(model: System, scope: str) -> SearchProfile:
     The clock is the processor time of the thread, so other load on the machine does not count.
     """
     machine = Interpreter(model, model.scopes[scope])
-    store = Store(Kernel(machine, None), 1)
+    kernel = Kernel(machine, None)
     spent = dict.fromkeys(PARTS, 0.0)
-    # The store calls machine code only through its module, so the wrapper sees every call.
-    store.module = _Timed(store.module, spent)
+    # The store calls machine code only through the kernel's module, so the wrapper sees every call.
+    kernel.module = _Timed(kernel.module, spent)
+    store = Store(kernel, 1)
     begun = own()
     store.begin(machine.initial())
     while store.advance(lambda: False):

@@ -13,8 +13,8 @@ from holdfast.lower.random_runs.plan import instances
 LOADING = 60_000
 """Microseconds to generate a kernel's text, and to load its machine code from the cache."""
 
-COMPILING = 800_000
-"""Microseconds to compile a kernel: a small one takes so long, a large one three times as long."""
+COMPILING = 250_000
+"""Microseconds to compile a kernel to quick code: the smallest take so long, a large one five times as long."""
 
 BASE, INSTANCE, RENAMING = 25.0, 0.1, 2.5
 """Microseconds of the interpreter for a state: for each one, for each instance, and for each renaming of its elements.

@@ -80,12 +80,12 @@ def prefetch(at: Address | int, index: int) -> None:
     """Do nothing: prefetching has no visible effect."""
 
 
-def plain_build(functions: str, driver: str = "driver.py") -> SimpleNamespace:
+def plain_build(functions: str, driver: str = "driver.py", *, quick: bool = False) -> SimpleNamespace:
     """Return what ``build`` returns, with functions that Python runs."""
     text = HEAD + build.kernel_text(functions, driver).removeprefix(build.HEAD)
     names: dict[str, object] = {}
     exec(compile(text, "<kernel>", "exec"), names)  # noqa: S102 - the text that is under test
-    return SimpleNamespace(**names)
+    return SimpleNamespace(**names, LEVEL=build.QUICK if quick else build.FULL)
 
 
 def use_python(monkeypatch: pytest.MonkeyPatch) -> None:

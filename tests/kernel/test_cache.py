@@ -150,10 +150,30 @@ def test_it_is_known_what_is_compiled(tmp_path: Path, monkeypatch: pytest.Monkey
     assert build.is_compiled(functions.replace("==", "!="), "compare_driver.py") is False
 
 
+def test_full_code_serves_for_quick_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Quick code is compiled only where there is no code at all, and never serves for full code."""
+    monkeypatch.setenv(build.CACHE_VARIABLE, str(tmp_path))
+    monkeypatch.setattr(build, "_built", {})
+    monkeypatch.setattr(build, "kernel_text", lambda functions, _: functions)
+    monkeypatch.setattr(build, "compiled_here", compiled := [])
+
+    def level(*, quick: bool) -> int:
+        module = build.build(TINY, quick=quick)
+        assert module.twice(21) == 42
+        return int(module.LEVEL)
+
+    assert [level(quick=True), level(quick=True)] == [build.QUICK, build.QUICK]
+    assert build.is_compiled(TINY, quick=True)
+    assert not build.is_compiled(TINY)
+    assert [level(quick=False), level(quick=True)] == [build.FULL, build.FULL]
+    monkeypatch.setattr(build, "_built", {})
+    assert [level(quick=True), len(compiled)] == [build.FULL, 2]
+
+
 def test_a_changed_byte_is_never_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file with one byte changed, at 1,000 places drawn by a seed, counts as missing; the true file is read."""
     monkeypatch.setenv(build.CACHE_VARIABLE, str(tmp_path))
-    content, name = build._content(TINY), build._name(TINY)
+    content, name = build._content(TINY, build.FULL), build._name(TINY, build.FULL)
     path = tmp_path / "holdfast" / "kernels" / f"{name}{build.CODE_SUFFIX}"
     draws = random.Random(1)
     for _ in range(1000):
@@ -164,7 +184,7 @@ def test_a_changed_byte_is_never_loaded(tmp_path: Path, monkeypatch: pytest.Monk
 
     build._write(path, content)
     assert build._kept(name) == content
-    assert build._module(content).twice(21) == 42
+    assert build._module(content, build.FULL).twice(21) == 42
 
 
 def test_a_mended_cache_serves_again(cache: Path) -> None:
@@ -178,10 +198,10 @@ def test_a_mended_cache_serves_again(cache: Path) -> None:
 @pytest.mark.parametrize("what", ["compiler", "_translator"])
 def test_machine_code_of_another_compiler_has_another_name(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another processor, LLVM or translator gives machine code another name, so a shared folder does no harm."""
-    here = build._name("text")
+    here = build._name("text", build.FULL)
     monkeypatch.setattr(build, what, lambda: "another")
-    assert build._name("text") != here
-    assert build._name("another text") != build._name("text")
+    assert build._name("text", build.FULL) != here
+    assert build._name("another text", build.FULL) != build._name("text", build.FULL)
 
 
 def test_what_was_built_counts_as_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,5 +209,7 @@ def test_what_was_built_counts_as_compiled(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("HOLDFAST_CACHE", str(tmp_path))
     text = "# A text of which there is no code."
     assert not build.is_compiled(text)
-    monkeypatch.setitem(build._built, build._name(build.kernel_text(text, "driver.py")), (b"", SimpleNamespace()))
+    monkeypatch.setitem(
+        build._built, build._name(build.kernel_text(text, "driver.py"), build.FULL), (b"", SimpleNamespace())
+    )
     assert build.is_compiled(text)

@@ -9,12 +9,15 @@ from typing import Any
 import pytest
 
 from holdfast.check.budget import Budget, Meter
+from holdfast.check.search import kernel_search
 from holdfast.check.search.engine import search
+from holdfast.check.search.kernel_search import KernelSearch
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
-from holdfast.lower.kernel import store
+from holdfast.lower.kernel import build, store
+from holdfast.lower.kernel.kernel import Kernel
 from tests.kernel.searching import equal_searches
 from tests.kernel.writing import SEARCHED, written
 
@@ -111,6 +114,36 @@ def test_a_level_that_fills_its_buffers_many_times(cores: int, tmp_path: Path, m
     body = body.replace("self.left = a", "self.left = a\n        self.on = False")
     body = body.replace("turn(self, n: N)", "turn(self, x: bool)").replace("self.left = n", "self.on = x")
     assert equal_searches(written(tmp_path, body), "tiny", cores=[cores]).figures.waiting == 0
+
+
+@pytest.mark.parametrize(("cores", "room"), [(1, store.ROOM), (2, 1)])
+def test_full_code_takes_over_within_a_search(
+    cores: int, room: int, locks: System, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A search that turns from quick to full code, between two levels or within one, has the interpreter's answer."""
+    monkeypatch.setenv(build.CACHE_VARIABLE, str(tmp_path))
+    monkeypatch.setattr(build, "_built", {})
+    monkeypatch.setattr(store, "ROOM", room)
+    monkeypatch.setattr(kernel_search, "LONG", 30)
+    levels: list[tuple[int, int]] = []
+    advance = KernelSearch._pause
+
+    def pause(found: KernelSearch) -> bool:
+        levels.append((found.distinct, found.kernel.module.LEVEL))
+        return advance(found)
+
+    monkeypatch.setattr(KernelSearch, "_pause", pause)
+    wanted = equal_searches(locks, "tiny", cores=[cores])
+    assert {level for _, level in levels} == {build.QUICK, build.FULL}
+    assert all(level == build.QUICK for count, level in levels if count < 30)
+    assert wanted.figures.distinct > 30
+
+
+def test_full_code_waits_for_time(locks: System, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With little time left, a search does not compile again: it would go beyond its budget."""
+    monkeypatch.setattr(kernel_search, "LONG", 1)
+    monkeypatch.setattr(Kernel, "improve", lambda _: pytest.fail("there is no time for it"))
+    search(locks, locks.scopes["tiny"], engine="kernel", budget=Budget(seconds=kernel_search.LEFT))
 
 
 @pytest.mark.usefixtures("uncompiled")

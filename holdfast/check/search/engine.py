@@ -113,6 +113,7 @@ def search(
                 checkpoint=None if checkpoint is None else Checkpoint(checkpoint),
                 restore=None if resume_from is None else partial(resume, path=resume_from),
                 kernel=kernel,
+                quick=True,
             )
         except UsageError as error:
             # The model is too large for the kernel. Without ``plain`` the caller insisted on the kernel.

@@ -20,6 +20,13 @@ from holdfast.lower.python.interpreter import Interpreter
 from holdfast.runs.rebuilding import Discovery, keep_least
 from holdfast.runs.selection import Selection, select
 
+LONG = 2_000_000
+"""The number of states from which on a search gets full code. By then it has run for as long as that takes to compile,
+or longer: full code saves up to a microsecond a state."""
+
+LEFT = 10.0
+"""Seconds that must be left of a budget. LLVM does not look at the clock, and in less time full code saves nothing."""
+
 SUMMED = ("taken", "hits", "cuts", "repeats", "counts")
 """The names of the notes that are summed over the cores."""
 
@@ -71,8 +78,9 @@ class KernelSearch(Exploration):
     """A breadth-first search that stores its states in a kernel's store.
 
     ``kernel`` may be a mutable kernel, compiled from the system with all its rules; it serves the searches of systems
-    that lack some (see ``mutable_kernel``). ``checkpoint`` saves the search between two levels. ``restore`` sets the
-    search to a saved state. Raises UsageError for a state that takes too many words.
+    that lack some (see ``mutable_kernel``). Otherwise ``quick`` lets the search begin with quick code. ``checkpoint``
+    saves the search between two levels. ``restore`` sets the search to a saved state. Raises UsageError for a state
+    that takes too many words.
 
     The store keeps no predecessors. A run is rebuilt backwards from its last state: in each earlier level the search
     looks for the least state that has a step to the next one. The interpreter's search stores the same predecessors.
@@ -91,6 +99,7 @@ class KernelSearch(Exploration):
         restore: Callable[[KernelSearch], None] | None = None,
         kernel: Kernel | None = None,
         mutable: bool = False,
+        quick: bool = False,
     ) -> None:
         super().__init__(machine, selection, symmetry, keep_going, meter)
         self.witnesses = selection.of_kind("witness")
@@ -103,6 +112,7 @@ class KernelSearch(Exploration):
                 finals=self.finals,
                 idempotent=selection.idempotent,
                 mutable=mutable,
+                quick=quick,
             )
         self.kernel = kernel.without(machine.system.removed) if kernel.mutable else kernel
         self.cores = cores
@@ -175,7 +185,15 @@ class KernelSearch(Exploration):
         """Whether a limit is exceeded. The store calls this after each round."""
         generated = self.counters.initial + sum(int(notes.taken.sum()) for notes in self.store.notes)
         count = self.store.count
+        # No core works between two rounds, so this is where their code may change.
+        if count >= LONG and self.kernel.quick and self._has_time():
+            self.meter.stage("compiling the kernel again: it pays in a long search")
+            self.kernel.improve()
         return self.meter.look(self.counters.depth, count, generated, count - self.store.expanded)
+
+    def _has_time(self) -> bool:
+        limit = self.meter.budget.seconds
+        return limit is None or limit - self.meter.seconds > LEFT
 
     def _pending(self) -> tuple[int, int, int]:
         """The properties that no core has seen yet, as three bit sets: see ``Notes.pending``."""

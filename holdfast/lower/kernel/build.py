@@ -1,7 +1,7 @@
 """Compiles a model's kernel once: the machine code is kept on disk, named by a digest of its source.
 
-The digest covers the text, the translator to LLVM, LLVM's version and the processor. A second start with the same text
-on a machine of the same kind finds the machine code, and compiles nothing.
+The digest covers the text, the translator to LLVM, LLVM's version, its level and the processor. A second start with the
+same text on a machine of the same kind finds the machine code, and compiles nothing.
 
 A cache never stops a command. If its folder cannot be used, nothing is kept. Damaged machine code is compiled again: a
 file begins with a digest of its content, and content with another digest is never loaded.
@@ -25,7 +25,7 @@ import attrs
 from holdfast.lower.kernel.llvm.call import callable_entry
 from holdfast.lower.kernel.llvm.kinds import Kind, kind_of_json, kind_to_json
 from holdfast.lower.kernel.llvm.module import EntryPoint, translate
-from holdfast.lower.kernel.llvm.object_code import LoadedCode, compiled, compiler
+from holdfast.lower.kernel.llvm.object_code import FULL, QUICK, LoadedCode, compiled, compiler
 from holdfast.lower.python.names import refuse_clashes
 
 HEAD = '''"""Generated: the kernel of one model in one scope."""
@@ -81,30 +81,35 @@ def kernel_text(functions: str, driver: str) -> str:
     return refuse_clashes("\n\n".join([f"{HEAD}{functions}", *templates]))
 
 
-def build(functions: str, driver: str = "driver.py") -> SimpleNamespace:
+def build(functions: str, driver: str = "driver.py", *, quick: bool = False) -> SimpleNamespace:
     """The constants and the entries of the text of a model's functions and of the driver in that file.
 
-    Machine code that this machine has compiled before is loaded instead of compiled. Raises RuntimeError as
-    ``kernel_text`` does.
+    Machine code that this machine has compiled before is loaded instead of compiled. With ``quick``, quick code will do
+    if there is no full code. The constant ``LEVEL`` says which of them it is. Raises RuntimeError as ``kernel_text``
+    does.
     """
     text = kernel_text(functions, driver)
-    name = _name(text)
     with _lock:
-        if name not in _built:
-            content = _kept(name)
-            if content is None:
-                content = _content(text)
-                compiled_here.append(name)
-                with suppress(OSError):
-                    _write(_cache_folder() / f"{name}{CODE_SUFFIX}", content)
-            _built[name] = (content, _module(content))
+        for level in (FULL, QUICK) if quick else (FULL,):
+            name = _name(text, level)
+            if name not in _built and (content := _kept(name)) is not None:
+                _built[name] = (content, _module(content, level))
+            if name in _built:
+                return _built[name][1]
+        # No code was found, so ``level`` is that of the last look: quick, if quick code will do.
+        content = _content(text, level)
+        compiled_here.append(name)
+        with suppress(OSError):
+            _write(_cache_folder() / f"{name}{CODE_SUFFIX}", content)
+        _built[name] = (content, _module(content, level))
         return _built[name][1]
 
 
-def is_compiled(functions: str, driver: str = "driver.py") -> bool:
+def is_compiled(functions: str, driver: str = "driver.py", *, quick: bool = False) -> bool:
     """Whether ``build`` would find machine code for this text."""
-    name = _name(kernel_text(functions, driver))
-    return name in _built or _kept(name) is not None
+    text = kernel_text(functions, driver)
+    names = [_name(text, level) for level in ((FULL, QUICK) if quick else (FULL,))]
+    return any(name in _built or _kept(name) is not None for name in names)
 
 
 def compiled_modules() -> list[CompiledModule]:
@@ -125,10 +130,10 @@ def install(module: CompiledModule) -> None:
         _installed[module.name] = module.content
 
 
-def _name(text: str) -> str:
+def _name(text: str, level: int) -> str:
     """A name for a text's machine code: a digest of everything that the code depends on."""
     hashed = hashlib.blake2b(digest_size=16)
-    for part in (text, compiler(), _translator()):
+    for part in (text, compiler(), _translator(), str(level)):
         hashed.update(part.encode() + b"\0")
     return hashed.hexdigest()
 
@@ -154,7 +159,7 @@ def _cache_folder() -> Path:
 # Files: a digest, then a line of JSON with entries and constants, then an object file -------------------------
 
 
-def _content(text: str) -> bytes:
+def _content(text: str, level: int) -> bytes:
     """The content of the file for a text. This is where a kernel is compiled."""
     translation = translate(text)
     head = {
@@ -164,12 +169,12 @@ def _content(text: str) -> bytes:
             for name, entry in translation.entries.items()
         },
     }
-    body = json.dumps(head).encode() + b"\n" + compiled(translation.llvm)
+    body = json.dumps(head).encode() + b"\n" + compiled(translation.llvm, level)
     return _digest(body) + body
 
 
-def _module(content: bytes) -> SimpleNamespace:
-    """The constants and entries of a file's content."""
+def _module(content: bytes, level: int) -> SimpleNamespace:
+    """The constants and entries of a file's content, and its level."""
     head, _, code = content[DIGEST:].partition(b"\n")
     found: dict[str, Any] = json.loads(head)
     loaded = LoadedCode(code)
@@ -177,7 +182,7 @@ def _module(content: bytes) -> SimpleNamespace:
     for name, kinds in found["entries"].items():
         *params, result = map(kind_of_json, kinds)
         entries[name] = callable_entry(loaded, name, EntryPoint(tuple[Kind, ...](params), result))
-    return SimpleNamespace(**found["constants"], **entries)
+    return SimpleNamespace(**found["constants"], **entries, LEVEL=level)
 
 
 def _kept(name: str) -> bytes | None:

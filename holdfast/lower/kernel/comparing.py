@@ -50,7 +50,7 @@ class MutantComparison:
             Packing(machine.layout), self._statistics, None, checked=(), steps=(), witnesses=(), finals=(),
             idempotent=(), mutable=True,
         )  # fmt: skip
-        self._module: Any = build(source.text(), "compare_driver.py")
+        self._module: Any = build(source.text(), "compare_driver.py", quick=True)
 
     def first_difference(self, states: Words, removed: Sequence[str], actions: Sequence[str]) -> int | None:
         """The index of the first state in which the mutant without the rules takes other steps; None if there is none.

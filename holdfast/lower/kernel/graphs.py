@@ -39,7 +39,7 @@ class KernelGraph(StateGraph):
         self._leads_to = tuple(leads_to)
         self._statistics = Statistics()
         source = GraphSource(self.packing, self._statistics, demands, leads_to)
-        self._module: Any = build(source.text(), "graph_driver.py")
+        self._module: Any = build(source.text(), "graph_driver.py", quick=True)
 
     def state(self, number: int) -> bytes:
         return self.packing.unpack(self._states[number])

@@ -31,7 +31,8 @@ class Kernel:
     """The compiled functions of an interpreter's system and scope.
 
     States are ranked by their orbits under ``symmetry``. If ``reduced``, one state of each orbit is stored. A
-    ``mutable`` kernel serves all mutants of the system: see ``without``.
+    ``mutable`` kernel serves all mutants of the system: see ``without``. A ``quick`` kernel begins with quick code, if
+    there is no full code yet: see ``improve``.
 
     Raises UsageError for a state that takes too many words, and for more than ``WORD_BITS`` properties of one kind.
     """
@@ -46,8 +47,10 @@ class Kernel:
         finals: Sequence[Property] = (),
         idempotent: Sequence[Action] = (),
         mutable: bool = False,
+        quick: bool = False,
     ) -> None:
         self.machine = machine
+        self.quick = quick
         self.packing = Packing(machine.layout)
         self.statistics = Statistics()
         self.checked, self.steps, self.witnesses = machine.checked, machine.checked_steps, tuple(witnesses)
@@ -80,12 +83,17 @@ class Kernel:
     @cached_property
     def module(self) -> Any:
         """The constants and entries of the compiled text. The first use compiles it, or loads what was compiled."""
-        return build(self.source)
+        return build(self.source, quick=self.quick)
 
     @property
     def compiled(self) -> bool:
         """Whether the first use of ``module`` need not compile."""
-        return is_compiled(self.source)
+        return is_compiled(self.source, quick=self.quick)
+
+    def improve(self) -> None:
+        """Take full code in place of quick code: compile it, or load it. Both work on the same memory."""
+        self.quick = False
+        self.module = build(self.source)
 
     @property
     def words(self) -> int:

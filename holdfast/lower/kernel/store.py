@@ -68,7 +68,6 @@ class Store:
 
     def __init__(self, kernel: Kernel, cores: int) -> None:
         self.kernel = kernel
-        self.module: Any = kernel.module
         self.cores = cores
         self.levels: list[Level] = []
         self._states = [self._rows(0)] * PARTITIONS
@@ -88,6 +87,11 @@ class Store:
             for _ in range(cores)
         ]
         self._pool = ThreadPoolExecutor(cores - 1) if cores > 1 else None
+
+    @property
+    def module(self) -> Any:
+        """The kernel's code. It may change between two rounds: see ``Kernel.improve``."""
+        return self.kernel.module
 
     def _rows(self, count: int, value: int = 0) -> Words:
         return np.full((count, self.kernel.words), value, np.int64)
