@@ -49,7 +49,7 @@ FAULTS ?= 150
 mutants: $(READY) ## plant faults in the engine and say which the tests notice (SEED=1 FAULTS=150; 80 minutes)
 	$(PY) -m mutants --seed $(SEED) --faults $(FAULTS)
 
-bench: $(READY) ## measure the speed against TLC and the interpreter, and print the ratios
+bench: $(READY) ## measure the speed, and print each goal (15 minutes; python -m benchmarks --whole has all)
 	$(PY) -m benchmarks
 
 guards: $(READY) ## write docs/guards.md from what holdfast mutate found

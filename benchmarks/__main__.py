@@ -1,75 +1,59 @@
-"""``python -m benchmarks``: measure, and print the ratios that the project promises."""
+"""``python -m benchmarks``: measure, and print the goals that the project has set itself."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 from cyclopts import App, Parameter
+from cyclopts.validators import Number
 from rich.console import Console
 
-from benchmarks import engines, tlc
-from benchmarks.limits import limits
-from benchmarks.machine import machine
-from benchmarks.report import Measurements, ScopeFigures, show, to_json
-from benchmarks.scope_search import ScopeSearch
+from benchmarks.gathering import DEPTH, LONG, PARTS, QUICK, Effort, Part, gather
+from benchmarks.machine import load, machine
+from benchmarks.report import show, to_json
+from holdfast.cli.output import check_writable, write
 from holdfast.ir.errors import UsageError
-from holdfast.ir.system import System
 
 RESULTS = Path(__file__).with_name("results") / "latest.json"
-INTERPRETED = 400_000
-"""The most states that the interpreter explores; its rate is measured on them."""
-DEPTH = 50
-"""The length of random runs."""
 
 app = App(name="benchmarks", help_format="plaintext")
-
-T = TypeVar("T")
 
 
 @app.default
 def measure(
     *,
     out: Annotated[Path, Parameter(help="where to write the results as JSON")] = RESULTS,
-    repeat: Annotated[int, Parameter(help="how often to measure; the fastest counts")] = 3,
-    quick: Annotated[bool, Parameter(help="the small scope once: does everything run?", negative=())] = False,
+    repeat: Annotated[int, Parameter(help="how often to measure; the fastest counts", validator=Number(gte=1))] = 3,
+    whole: Annotated[bool, Parameter(help="also measure what takes long", negative=())] = False,
+    only: Annotated[tuple[Part, ...], Parameter(help="measure this part only; may be repeated", negative=())] = (),
+    quick: Annotated[bool, Parameter(help="small scopes once: does everything run?", negative=())] = False,
 ) -> None:
-    """Measure Holdfast against TLC and against itself, all in one run, and print the ratios.
+    """Measure Holdfast against other checkers, against C and against itself, and print every goal.
 
-    Ends with 1 if the checkers disagree on the states, the steps or the depth; a missed goal is no error.
+    Without --whole, `mutate`, `verify` and `make test` are left out. Ends with 1 if a measurement failed, or if the
+    checkers disagree on the states, the steps or the depth; a missed goal is no error, and neither is a program that is
+    not installed.
     """
-    repeat = 1 if quick else repeat
-    console = Console(stderr=True)
-    facts, model = machine(), engines.system()
-    scopes = {
-        name: _scoped(model, name, repeat, lambda text: console.print(text, style="dim"))
-        for name in (("small",) if quick else ("one_word", "two_words"))
-    }
-    console.print("random runs, starts, and what the machine allows", style="dim")
-    simulated = [_simulate(model, quick) for _ in range(repeat)]
-    traces = 20_000 if quick else 1_000_000
-    walked = [engines.walked(model, "one_word", traces=traces, depth=DEPTH) for _ in range(repeat)]
-    least = ["opened_has_owner"]
-    drawn = [engines.walked(model, "one_word", traces=traces, depth=DEPTH, properties=least) for _ in range(repeat)]
-    starts = [engines.second_start() for _ in range(repeat)]
-    lived = [engines.lived("tiny" if quick else "default") for _ in range(repeat)]
-    measured = Measurements(
-        machine=facts,
-        scopes=scopes,
-        limits=limits(repeat),
-        simulated=min(simulated, key=lambda found: found.seconds / found.steps),
-        walked=max(walked),
-        drawn=max(drawn),
-        first_start=min(first for first, _ in starts),
-        second_start=min(second for _, second in starts),
-        lived=min(lived, key=lambda found: found.times),
-    )
-    show(measured, Console())
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(json.dumps(to_json(measured), indent=2) + "\n", encoding="utf-8")
+    if quick and (whole or only):
+        raise UsageError("--quick measures a fixed part; leave out --whole and --only, or --quick")
+    if whole and only:
+        raise UsageError("--whole measures every part; leave out --only, or --whole")
+    RESULTS.parent.mkdir(exist_ok=True)
+    check_writable(out)
+    parts = only or (QUICK if quick else PARTS.keys() - (frozenset() if whole else LONG))
+    progress = Console(stderr=True)
+    effort = Effort(1 if quick else repeat, quick, lambda text: progress.print(text, style="dim"))
+    facts = machine()
+    measured = gather(parts, effort)
+    after = load()
+    show(measured, facts, after, effort, _console())
+    write(out, json.dumps(to_json(measured, facts, after), indent=2) + "\n")
+    if not measured.complete:
+        sys.exit(1)
 
 
 @app.command
@@ -145,49 +129,23 @@ def conform(
         Console().print(line, highlight=False, soft_wrap=True)
 
 
-def _simulate(model: System, quick: bool) -> tlc.SimulationSpeed:
-    return tlc.simulate(model.scopes["one_word"], runs=200 if quick else 10_000, depth=DEPTH)
+def _console() -> Console:
+    """Standard output; in a file or a pipe, lines are wide enough for the tables."""
+    console = Console()
+    return console if console.is_terminal else Console(width=120)
 
 
-def _scoped(model: System, name: str, repeat: int, say: Callable[[str], None]) -> ScopeFigures:
-    """Measure one scope. The engines take turns, so that other load on the machine affects them equally."""
-    scope = model.scopes[name]
-    engines.explore(model, name, engine="kernel")  # Compiles the kernel, so that compiling is not measured.
-    found: list[tuple[ScopeSearch, ...]] = []
-    for turn in range(repeat):
-        say(f"{name}: turn {turn + 1} of {repeat}")
-        found.append(
-            (
-                tlc.explore(scope),
-                engines.explore(model, name, engine="kernel", cores=1),
-                engines.explore(model, name, engine="kernel", cores=2),
-            )
-        )
-        _require_equal(name, *found[-1])
-    profile = engines.profile(model, name)
-    reached = found[0][0].distinct
-    interpreted = engines.explore(
-        model, name, engine="interpreter", states=INTERPRETED if reached > INTERPRETED else None
-    )
-    by_tlc, one, two = (min(turns, key=lambda explored: explored.seconds) for turns in zip(*found, strict=True))
-    return ScopeFigures(by_tlc, one, two, interpreted, profile)
+def main(arguments: Sequence[str]) -> None:
+    """Run the command with its arguments.
 
-
-def _require_equal(name: str, *found: ScopeSearch) -> None:
-    """Raise RuntimeError if the checkers have not done the same work: then their times are not comparable."""
-    answers = {(explored.distinct, explored.generated, explored.depth) for explored in found}
-    if len(answers) > 1:
-        raise RuntimeError(f"scope {name}: the checkers disagree on (states, steps, depth): {sorted(answers)}")
-
-
-def main() -> None:
-    """Run the command. An error is printed as one line; it ends with 2 for wrong use, and with 1 otherwise."""
+    An error is printed as one line; it ends with 2 for wrong use, with 1 otherwise, and with 130 after Ctrl-C.
+    """
     try:
-        app()
+        app(arguments)
     except (UsageError, RuntimeError) as error:
         Console(stderr=True).print(f"benchmarks: {error}", markup=False, highlight=False)
         sys.exit(2 if isinstance(error, UsageError) else 1)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -1,18 +1,14 @@
-"""Measures Holdfast's engines: searches, random runs, liveness, the start, and the profile of the kernel."""
+"""Measures Holdfast's engines: searches, random runs, liveness, and the profile of the kernel."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import attrs
 
-from benchmarks.clock import now, own
+from benchmarks.clock import own
 from benchmarks.scope_search import ScopeSearch
 from holdfast.check.budget import Budget
 from holdfast.check.live.engine import live
@@ -26,7 +22,6 @@ from holdfast.lower.kernel.store import Store
 from holdfast.lower.python.interpreter import Interpreter
 
 MODEL = Path(__file__).with_name("takeover.py")
-ROOT = Path(__file__).parents[1]
 
 
 @attrs.frozen
@@ -103,28 +98,6 @@ def lived(scope: str) -> LivenessCost:
     if owed.verdict != "exhausted" or found.figures.distinct != owed.figures.states:
         raise RuntimeError(f"stream_log in scope {scope}: live and the search do not agree on the states")
     return LivenessCost(owed.figures.states, found.timing.seconds, owed.timing.seconds)
-
-
-def second_start() -> tuple[float, float]:
-    """Seconds of a new process that expands the first states of `ownership` on the kernel, from start to end.
-
-    First with an empty cache of kernels, then with the cache that the first process has left.
-    """
-    with tempfile.TemporaryDirectory(prefix="holdfast-kernels-") as cache:
-        return _start(cache), _start(cache)
-
-
-def _start(cache: str) -> float:
-    begun = now()
-    subprocess.run(
-        [sys.executable, "-m", "benchmarks.first_state"],
-        cwd=ROOT,
-        env=os.environ | {"HOLDFAST_CACHE": cache},
-        check=True,
-        capture_output=True,
-        timeout=300,
-    )
-    return now() - begun
 
 
 def profile(model: System, scope: str) -> SearchProfile:

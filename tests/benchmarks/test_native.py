@@ -92,7 +92,7 @@ def test_c_checks_each_property(model: System, tmp_path: Path, name: str) -> Non
     if name == "one_writer":
         changes.append(GUARDS["handles_are_current"])
     source = planted(tmp_path, *changes)
-    with pytest.raises(RuntimeError, match=f"to search scope small, ended with 1; it printed: violated: {name}"):
+    with pytest.raises(RuntimeError, match=f"\\(search scope small\\) ended with 1; it printed: violated: {name}"):
         native.explore(model.scopes["small"], native.compilers()[0], source=source)
 
 

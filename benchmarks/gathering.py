@@ -1,0 +1,176 @@
+"""What one run of the benchmark measures: each part fills in its measurements, and none stops the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from typing import Literal
+
+import attrs
+
+from benchmarks import commands, engines, native, spin, tlc
+from benchmarks.limits import limits
+from benchmarks.measurements import Measurements
+from benchmarks.scope_search import ScopeSearch
+from holdfast.ir.load import model_names
+from holdfast.ir.system import Scope, System
+
+Part = Literal["check", "search", "walks", "live", "prove", "mutate", "verify", "test"]
+LONG: frozenset[Part] = frozenset({"mutate", "verify", "test"})
+"""The parts that only ``--whole`` measures, unless they are chosen."""
+QUICK: frozenset[Part] = frozenset({"check", "search", "walks", "live"})
+"""The parts of ``--quick``."""
+
+INTERPRETED = 400_000
+"""The most states that the interpreter explores; its rate is measured on them."""
+DEPTH = 50
+"""The length of random runs."""
+
+
+@attrs.frozen
+class Effort:
+    """How much to measure. ``repeat``: how often; ``quick``: on small scopes; ``say``: called with what is measured."""
+
+    repeat: int
+    quick: bool
+    say: Callable[[str], None]
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """The scopes to search."""
+        return ("small",) if self.quick else ("one_word", "two_words")
+
+
+def gather(parts: Collection[Part], effort: Effort) -> Measurements:
+    """Measure the chosen parts, one after the other."""
+    measured = Measurements()
+    for part, measure in PARTS.items():
+        if part in parts:
+            measure(measured, effort)
+    return measured
+
+
+def check(measured: Measurements, effort: Effort) -> None:
+    """The first verdict of a user, with an empty cache of kernels, and the second."""
+    for turn in range(effort.repeat):
+        effort.say(f"check ownership: turn {turn + 1} of {effort.repeat}")
+        with commands.empty_cache() as cache:
+            ask = partial(commands.holdfast, ["check", "ownership"], cache)
+            measured.attempt("check.cold", ask, cost=float)
+            measured.attempt("check.again", ask, cost=float)
+
+
+def search(measured: Measurements, effort: Effort) -> None:
+    """Searches of the benchmark's model by every checker, and what the machine allows two threads."""
+    model = engines.system()
+    for name in effort.scopes:
+        scope = model.scopes[name]
+        explored = partial(engines.explore, model, name, engine="kernel")
+        effort.say(f"{name}: the interpreter, and the kernel by parts")
+        measured.attempt(f"{name}.interpreter", partial(_interpreted, model, name))
+        # The first search compiles the kernel. Of several, the fastest counts, which is a later one.
+        measured.attempt(f"{name}.one", partial(explored, cores=1), cost=seconds)
+        measured.attempt(f"{name}.profile", partial(engines.profile, model, name))
+        race(
+            measured,
+            name,
+            {
+                "one": partial(explored, cores=1),
+                "two": partial(explored, cores=2),
+                "c": partial(_compiled, scope),
+                "spin": partial(spin.explore, scope),
+                "tlc": partial(tlc.explore, scope),
+            },
+            effort,
+        )
+    effort.say("what the machine allows two threads")
+    measured.attempt("limits", partial(limits, effort.repeat))
+
+
+def race(measured: Measurements, scope: str, checkers: Mapping[str, Callable[[], ScopeSearch]], effort: Effort) -> None:
+    """Let checkers search a scope in turns, so that other load on the machine affects them equally.
+
+    The first checker is the reference: another that has found other states, steps or depth has not done the same work,
+    so it fails.
+    """
+    for turn in range(effort.repeat):
+        for checker, explore in checkers.items():
+            effort.say(f"{scope}: {checker}, turn {turn + 1} of {effort.repeat}")
+            measured.attempt(f"{scope}.{checker}", explore, cost=seconds)
+    reference, *others = (f"{scope}.{checker}" for checker in checkers)
+    for other in others:
+        if {reference, other} <= measured.values.keys():
+            expected, found = _counts(measured.values[reference]), _counts(measured.values[other])
+            if found != expected:
+                measured.fail(other, f"{other} found (states, steps, depth) {found}, and {reference} {expected}")
+
+
+def walks(measured: Measurements, effort: Effort) -> None:
+    """Random runs, and those of TLC's simulation."""
+    model, traces = engines.system(), 20_000 if effort.quick else 1_000_000
+    walked = partial(engines.walked, model, "one_word", traces=traces, depth=DEPTH)
+    simulated = partial(tlc.simulate, model.scopes["one_word"], runs=200 if effort.quick else 10_000, depth=DEPTH)
+    for turn in range(effort.repeat):
+        effort.say(f"walks: turn {turn + 1} of {effort.repeat}")
+        measured.attempt("simulated", simulated, cost=lambda found: 1 / found.rate)
+        measured.attempt("walked", walked, cost=lambda rate: 1 / rate)
+        measured.attempt("drawn", partial(walked, properties=["opened_has_owner"]), cost=lambda rate: 1 / rate)
+
+
+def live(measured: Measurements, effort: Effort) -> None:
+    """Liveness of `stream_log`, and a search of the same states."""
+    for turn in range(effort.repeat):
+        effort.say(f"live: turn {turn + 1} of {effort.repeat}")
+        scope = "tiny" if effort.quick else "default"
+        measured.attempt("lived", partial(engines.lived, scope), cost=lambda found: found.times)
+
+
+def prove(measured: Measurements, effort: Effort) -> None:
+    """Proofs of all models, in one command."""
+    effort.say("prove: all models")
+    measured.attempt("prove", partial(commands.once, ["prove", *model_names()]))
+
+
+def mutate(measured: Measurements, effort: Effort) -> None:
+    """Mutants of all models, in one command."""
+    effort.say("mutate: all models")
+    measured.attempt("mutate", partial(commands.once, ["mutate", *model_names()]))
+
+
+def verify(measured: Measurements, effort: Effort) -> None:
+    """Every engine on every model."""
+    effort.say("verify")
+    measured.attempt("verify", partial(commands.once, ["verify"]))
+
+
+def test(measured: Measurements, effort: Effort) -> None:
+    """The tests that a change must pass, in a fresh clone."""
+    effort.say("make test, in a fresh clone of the last commit")
+    measured.attempt("test", commands.tests_of_a_clone)
+
+
+PARTS: Mapping[Part, Callable[[Measurements, Effort], None]] = {
+    "check": check, "search": search, "walks": walks, "live": live,
+    "prove": prove, "mutate": mutate, "verify": verify, "test": test,
+}  # fmt: skip
+"""By name, in the order of measuring: what fills in the measurements."""
+
+
+def seconds(found: ScopeSearch) -> float:
+    """The cost of a search, by which the fastest is chosen."""
+    return found.seconds
+
+
+def _counts(found: ScopeSearch) -> tuple[int, int, int]:
+    return found.distinct, found.generated, found.depth
+
+
+def _compiled(scope: Scope) -> ScopeSearch:
+    """The faster one of the programs that the C compilers of this machine make."""
+    return min((native.explore(scope, compiler) for compiler in native.compilers()), key=seconds)
+
+
+def _interpreted(model: System, name: str) -> ScopeSearch:
+    """The interpreter's search. It stops early in a large scope, so it counts for its rate alone."""
+    limited = partial(engines.explore, model, name, engine="interpreter")
+    return limited() if name == "small" else limited(states=INTERPRETED)

@@ -1,0 +1,91 @@
+"""The parts of the benchmark: which are measured, that they do equal work, and that one failure stops no other."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks import commands, gathering
+from benchmarks.gathering import Effort, gather, race
+from benchmarks.goals import GOALS
+from benchmarks.measurements import Measurements
+from benchmarks.programs import output
+from benchmarks.scope_search import ScopeSearch
+
+
+def quiet(repeat: int = 1) -> Effort:
+    """A small effort that prints nothing."""
+    return Effort(repeat, quick=True, say=lambda _: None)
+
+
+RIGHT = ScopeSearch(10, 30, 4, 2.0)
+
+
+@pytest.mark.parametrize("wrong", [(11, 30, 4), (10, 31, 4), (10, 30, 5)])
+def test_a_checker_that_did_other_work_fails(wrong: tuple[int, int, int]) -> None:
+    """Other states, steps or depth than the kernel's are a failure, not a ratio. The others keep their figures."""
+    measured = Measurements()
+    race(measured, "s", {"one": lambda: RIGHT, "c": lambda: ScopeSearch(*wrong, 0.1), "tlc": lambda: RIGHT}, quiet())
+    assert set(measured.values) == {"s.one", "s.tlc"}
+    assert measured.blanks["s.c"].reason == f"s.c found (states, steps, depth) {wrong}, and s.one (10, 30, 4)"
+    assert not measured.complete
+
+
+def test_a_faster_wrong_turn_is_seen() -> None:
+    """If a checker ends early in one of its turns, that turn is its fastest, and it is compared."""
+    turns = iter([RIGHT, ScopeSearch(9, 30, 4, 0.5), RIGHT])
+    measured = Measurements()
+    race(measured, "s", {"one": lambda: RIGHT, "c": lambda: next(turns)}, quiet(3))
+    assert "s.c" in measured.blanks
+
+
+def test_a_checker_that_fails_stops_no_other() -> None:
+    """Also the first checker may fail; then the others have nothing to be compared with, and keep their figures."""
+
+    def broken() -> ScopeSearch:
+        raise RuntimeError("it broke")
+
+    measured = Measurements()
+    race(measured, "s", {"one": broken, "c": lambda: RIGHT}, quiet(2))
+    assert (measured.values, set(measured.blanks)) == ({"s.c": RIGHT}, {"s.one"})
+
+
+def test_every_goal_is_measured_by_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Together the parts try every measurement that a goal needs. Nothing is run: each attempt is only noted."""
+    tried = set()
+    monkeypatch.setattr(Measurements, "attempt", lambda _self, name, *_args, **_options: tried.add(name))
+    gather(gathering.PARTS.keys(), Effort(1, quick=False, say=lambda _: None))
+    assert {name for goal in GOALS for name in goal.needs} <= tried
+
+
+def test_only_the_chosen_parts_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part that is not chosen is not tried."""
+    tried = []
+    monkeypatch.setattr(Measurements, "attempt", lambda _self, name, *_args, **_options: tried.append(name))
+    gather({"mutate", "check"}, quiet())
+    assert tried == ["check.cold", "check.again", "mutate"]
+
+
+def test_a_command_that_ends_with_an_error_has_no_time() -> None:
+    """A command must end with 0. The error has its code and what it printed."""
+    with pytest.raises(RuntimeError, match=r"\(check no_such_model\) ended with 2; it printed: .*no_such_model"):
+        commands.once(["check", "no_such_model"])
+
+
+def test_a_command_takes_time() -> None:
+    """The seconds of a command that succeeds are returned."""
+    assert commands.once(["models"]) > 0
+
+
+@pytest.mark.parametrize(
+    ("script", "line"),
+    [
+        ("echo first; echo last; exit 3", "last"),
+        ("echo out; echo why >&2; echo more >&2; exit 3", "why"),
+        ("exit 3", "nothing"),
+    ],
+)
+def test_an_error_has_one_line_of_what_was_printed(script: str, line: str) -> None:
+    """The first line of stderr counts, or else the last of stdout."""
+    with pytest.raises(RuntimeError) as caught:
+        output(["sh", "-c", script], "test")
+    assert str(caught.value) == f"sh (test) ended with 3; it printed: {line}"
