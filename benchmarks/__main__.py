@@ -13,12 +13,16 @@ from cyclopts.validators import Number
 from rich.console import Console
 
 from benchmarks.gathering import DEPTH, LONG, PARTS, QUICK, Effort, Part, gather
+from benchmarks.goals import readings
+from benchmarks.history import release_file, releases, show_history, store
 from benchmarks.machine import load, machine
 from benchmarks.report import show, to_json
 from holdfast.cli.output import check_writable, write
 from holdfast.ir.errors import UsageError
 
 RESULTS = Path(__file__).with_name("results") / "latest.json"
+HISTORY = Path(__file__).with_name("history")
+"""The folder with the results of releases."""
 
 app = App(name="benchmarks", help_format="plaintext")
 
@@ -31,6 +35,7 @@ def measure(
     whole: Annotated[bool, Parameter(help="also measure what takes long", negative=())] = False,
     only: Annotated[tuple[Part, ...], Parameter(help="measure this part only; may be repeated", negative=())] = (),
     quick: Annotated[bool, Parameter(help="small scopes once: does everything run?", negative=())] = False,
+    release: Annotated[str | None, Parameter(help="keep the goals as the results of this release")] = None,
 ) -> None:
     """Measure Holdfast against other checkers, against C and against itself, and print every goal.
 
@@ -38,10 +43,11 @@ def measure(
     checkers disagree on the states, the steps or the depth; a missed goal is no error, and neither is a program that is
     not installed.
     """
-    if quick and (whole or only):
-        raise UsageError("--quick measures a fixed part; leave out --whole and --only, or --quick")
+    if quick and (whole or only or release is not None):
+        raise UsageError("--quick measures a fixed part; leave out --whole, --only and --release, or --quick")
     if whole and only:
         raise UsageError("--whole measures every part; leave out --only, or --whole")
+    kept = None if release is None else release_file(release, HISTORY)
     RESULTS.parent.mkdir(exist_ok=True)
     check_writable(out)
     parts = only or (QUICK if quick else PARTS.keys() - (frozenset() if whole else LONG))
@@ -52,8 +58,16 @@ def measure(
     after = load()
     show(measured, facts, after, effort, _console())
     write(out, json.dumps(to_json(measured, facts, after), indent=2) + "\n")
+    if kept is not None:
+        store(kept, facts, after, readings(measured))
     if not measured.complete:
         sys.exit(1)
+
+
+@app.command(name="history")
+def show_releases() -> None:
+    """Print the results of all releases side by side."""
+    show_history(releases(HISTORY), _console())
 
 
 @app.command

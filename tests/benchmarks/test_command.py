@@ -33,6 +33,7 @@ def chosen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[set[Part]]:
 
     monkeypatch.setattr(command, "gather", gather)
     monkeypatch.setattr(command, "RESULTS", tmp_path / "results" / "latest.json")
+    monkeypatch.setattr(command, "HISTORY", tmp_path / "history")
     return found
 
 
@@ -100,7 +101,9 @@ def test_the_options_choose_parts(chosen: list[set[Part]], arguments: list[str],
     ("arguments", "message"),
     [
         (["--quick", "--whole"], "--quick measures a fixed part"),
+        (["--quick", "--release", "1.0"], "--quick measures a fixed part"),
         (["--whole", "--only", "check"], "--whole measures every part"),
+        (["--release", "next"], "'next' is no version"),
         (["--out", "no/such/folder/out.json"], "cannot be written"),
     ],
 )
@@ -114,6 +117,16 @@ def test_wrong_use_is_refused_before_measuring(
     assert run(*arguments) == 2
     assert message in capsys.readouterr().err
     assert chosen == []
+
+
+def test_a_release_is_kept_and_shown(chosen: list[set[Part]], capsys: pytest.CaptureFixture[str]) -> None:
+    """`--release` keeps the figures, `history` shows them, and a second run for that release is refused."""
+    assert run("--release", "1.0") == 0
+    assert run("--release", "1.0") == 2
+    assert len(chosen) == 1
+    capsys.readouterr()
+    assert run("history") == 0
+    assert "2 s, met" in capsys.readouterr().out
 
 
 def test_ctrl_c_ends_with_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
