@@ -76,7 +76,7 @@ def prove(
     without
         Remove a rule, LABEL everywhere or LABEL@action in one action. May be repeated.
     quick
-        Seconds for the first attempt at each query (2).
+        Seconds for the first attempt at each query (2). Z3 counts them by its work, not by the clock.
     long
         Seconds for a query that the first attempt left open, and that has no counterexample of a small size (20).
     with_

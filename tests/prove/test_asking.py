@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
+from functools import partial
 
 import attrs
 import pytest
@@ -14,8 +16,9 @@ from holdfast.check.prove.asking import Askers
 from holdfast.check.prove.proof_state import slowest_questions
 from holdfast.check.prove.prover import Prover, SolverLimits, Standing
 from holdfast.ir.system import System
+from holdfast.lower.smt import solve
 from holdfast.lower.smt.logic import Logic
-from holdfast.lower.smt.solve import SolverAnswer
+from holdfast.lower.smt.solve import SolverAnswer, SolverQuestion, SolverSession, ask
 from holdfast.lower.smt.theory import obligations
 from tests.prove.conftest import Compiled
 from tests.prove.samples import LOCK
@@ -44,11 +47,11 @@ def answering(monkeypatch: pytest.MonkeyPatch, *answers: SolverAnswer) -> list[f
     """Make Z3 give these answers in order; the returned list fills with the time limit of each question, in seconds."""
     left, allowed = list(answers), list[float]()
 
-    def ask(_: object, seconds: float, *__: object, **___: object) -> SolverAnswer:
+    def answer(_: object, seconds: float, *__: object, **___: object) -> SolverAnswer:
         allowed.append(seconds)
         return left.pop(0)
 
-    monkeypatch.setattr(asking, "ask", ask)
+    monkeypatch.setattr(asking, "ask", answer)
     return allowed
 
 
@@ -99,6 +102,86 @@ def test_more_time_is_given_where_it_may_help(
     allowed = answering(monkeypatch, SolverAnswer("unsat"))
     prover_of(lock, Askers(0, Meter(Budget())), SolverLimits(quick=quick, long=long)).insist(standing, [])
     assert (allowed, standing.met) == (list(asked), bool(asked))
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_questions_in_a_group_have_the_answers_that_they_have_alone(compiled: Compiled, seed: int) -> None:
+    """Without its lemma a lock has obligations that fail; grouped or alone, the same ones do, in any order."""
+    system = compiled(LOCK)
+    logic = Logic(system, frozenset(), tuple(system.of_kind("invariant")))
+    questions = [logic.violated(standing.due, ["one_inside"]) for standing in standings_of(system)]
+    asked = [each for each in questions if isinstance(each, SolverQuestion)]
+    alone = [ask(each, 2.0, seed).verdict for each in asked]
+    assert set(alone) == {"sat", "unsat"}
+    for group in (asked, asked[::-1], [*asked, *asked]):
+        session = SolverSession(group, seed)
+        assert [ask(each, 2.0, session=session).verdict for each in group] == [
+            alone[asked.index(each)] for each in group
+        ]
+
+
+def test_a_fact_of_one_question_is_none_of_the_next() -> None:
+    """Two facts that contradict each other do so in one question alone."""
+    declared = ("(declare-fun a () Bool)",)
+    yes, no = "(assert a)", "(assert (not a))"
+    group = [SolverQuestion(declared, facts, ()) for facts in ((yes,), (no,), (yes, no), (yes,))]
+    session = SolverSession(group)
+    assert [ask(each, 1.0, session=session).verdict for each in group] == ["sat", "sat", "unsat", "sat"]
+
+
+def test_a_sort_that_a_later_question_declares_comes_before_its_functions() -> None:
+    """Questions of one group need not declare the same symbols."""
+    plain = SolverQuestion(("(declare-fun a () Bool)",), ("(assert a)",), ())
+    sorted_ = SolverQuestion(("(declare-sort S 0)", "(declare-fun s () S)"), ("(assert (= s s))",), ())
+    session = SolverSession([plain, sorted_])
+    assert [ask(each, 1.0, session=session).verdict for each in (plain, sorted_)] == ["sat", "sat"]
+
+
+PIGEONS = 9
+
+
+def pigeons() -> SolverQuestion:
+    """Whether nine pigeons fit into eight holes, one a hole: Z3 works on it for long."""
+    name = "p{}_{}".format
+    places = [[name(pigeon, hole) for hole in range(PIGEONS - 1)] for pigeon in range(PIGEONS)]
+    declared = tuple(f"(declare-fun {place} () Bool)" for row in places for place in row)
+    somewhere = [f"(assert (or {' '.join(row)}))" for row in places]
+    alone = [
+        f"(assert (not (and {one[hole]} {other[hole]})))"
+        for hole in range(PIGEONS - 1)
+        for one, other in itertools.combinations(places, 2)
+    ]
+    return SolverQuestion(declared, (*somewhere, *alone), ())
+
+
+def test_z3_stops_after_an_effort_whatever_the_clock_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hard question is left open after a number of steps. With no limit of the clock, the next one is answered."""
+    monkeypatch.setattr(solve, "SLACK", 1e6)
+    easy = SolverQuestion(("(declare-fun a () Bool)",), ("(assert a)",), ())
+    session = SolverSession([hard := pigeons(), easy])
+    answers = [ask(each, 0.001, session=session) for each in (hard, easy)]
+    assert [(each.verdict, each.reason) for each in answers] == [
+        ("unknown", "out of effort"),
+        ("sat", ""),
+    ]
+
+
+@pytest.mark.parametrize("processes", [0, 1, 2])
+def test_answers_come_with_the_numbers_of_their_questions(compiled: Compiled, processes: int) -> None:
+    """Whatever the groups and the number of processes, each answer is that of its question."""
+    system = compiled(LOCK)
+    logic = Logic(system, frozenset(), tuple(system.of_kind("invariant")))
+    dues = [standing.due for standing in standings_of(system)]
+    known = SolverAnswer("unknown", reason="known before")
+    with Askers(processes, Meter(Budget())) as askers:
+        questions = [lambda: known, *(partial(logic.violated, due, ["one_inside"]) for due in dues), lambda: known]
+        alone = askers.answers(questions, 3.0, groups=[str(number) for number in range(len(questions))])
+        assert {each.verdict for each in alone} == {"sat", "unsat", "unknown"}
+        assert (alone[0], alone[-1]) == (known, known)
+        for groups in (None, ["odd" if number % 2 else "even" for number in range(len(questions))]):
+            found = askers.answers(questions, 3.0, groups=groups)
+            assert [each.verdict for each in found] == [each.verdict for each in alone]
+    assert askers.asked == 3 * len(questions)
 
 
 def test_no_answer_of_a_mutant_is_no_fault(lock: System) -> None:

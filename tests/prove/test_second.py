@@ -58,7 +58,7 @@ def test_what_the_second_prover_cannot_answer_is_not_green(monkeypatch: pytest.M
 
 def test_what_is_no_question_has_no_answer() -> None:
     """If cvc5 cannot parse a question, the answer is the reason alone."""
-    answer = ask_cvc5(SolverQuestion("(assert (nonsense))", ()), 1.0)
+    answer = ask_cvc5(SolverQuestion((), ("(assert (nonsense))",), ()), 1.0)
     assert answer.verdict == "unknown"
     assert "nonsense" in answer.reason
 

@@ -133,12 +133,12 @@ def test_constants_are_drawn_that_satisfy_the_assumptions(compiled: Compiled) ->
 
 
 def test_a_draw_of_constants_has_its_seconds(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Z3 gets the seconds of a query as milliseconds, and at least one."""
-    limits: list[int] = []
+    """Z3 gets the seconds of a query as units of work, and ten times as long on the clock, but at least one each."""
+    limits: list[tuple[int, int]] = []
 
     class TimedSolver(z3.Solver):
         def set(self, *args: Any, **keys: Any) -> None:
-            limits.append(keys["timeout"])
+            limits.append((keys["rlimit"], keys["timeout"]))
             super().set(*args, **keys)
 
     monkeypatch.setattr(z3, "SolverFor", lambda _, ctx: TimedSolver(ctx=ctx))
@@ -146,7 +146,7 @@ def test_a_draw_of_constants_has_its_seconds(compiled: Compiled, monkeypatch: py
 
     assert [scope.given for scope in some_scopes(theory, 1, 2.5)] == [{"near": (True, True)}]
     some_scopes(theory, 1, 0.0)
-    assert limits == [2500, 1]
+    assert limits == [(5_000_000, 25_000), (1, 1)]
 
 
 def test_sizes_that_the_assumptions_exclude_are_skipped(compiled: Compiled) -> None:

@@ -1,4 +1,4 @@
-"""Asks Z3 many questions in parallel and returns the answers in the order of the questions."""
+"""Asks Z3 many questions in parallel, group by group. The answers depend on the groups, not on the number of cores."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from types import TracebackType
 from typing import Self
 
 from holdfast.check.budget import Meter
-from holdfast.lower.smt.solve import SolverAnswer, SolverQuestion, ask
+from holdfast.lower.smt.solve import SolverAnswer, SolverQuestion, SolverSession, ask
 
-AHEAD = 16
-"""The number of queued questions for each process: enough that no process is idle."""
+AHEAD = 3
+"""The number of queued groups for each process: enough that no process is idle."""
 
-MANY, BRIEF = 40, 2.0
+MANY, BRIEF = 150, 2.0
 """Other processes are started for MANY questions or more, or for questions of more than BRIEF seconds.
 
 Few and brief questions are asked in this process. There Ctrl-C takes effect only after the current answer.
@@ -72,42 +72,67 @@ class Askers:
                 process.terminate()
 
     def answers(
-        self, questions: Sequence[QuestionMaker], seconds: float, seed: int = 0, *, minimal: bool = False
-    ) -> Iterator[SolverAnswer]:
-        """Yield the answers in the order of the questions. An answer is ``unknown`` after ``seconds`` seconds.
+        self, questions: Sequence[QuestionMaker], seconds: float, *, groups: Sequence[str] | None = None
+    ) -> list[SolverAnswer]:
+        """The answers in the order of the questions. The arguments are those of ``each``, which may raise."""
+        found = dict(self.each(questions, seconds, groups=groups))
+        return [found[number] for number in range(len(questions))]
 
-        ``seed`` and ``minimal`` are those of ``holdfast.lower.smt.solve.ask``. Raises LimitExceeded when the check must
+    def each(
+        self,
+        questions: Sequence[QuestionMaker],
+        seconds: float,
+        seed: int = 0,
+        *,
+        minimal: bool = False,
+        groups: Sequence[str] | None = None,
+    ) -> Iterator[tuple[int, SolverAnswer]]:
+        """Yield the number and the answer of each question, group by group.
+
+        An answer is ``unknown`` after the effort of ``seconds`` seconds. ``groups``: the name of each question's group
+        (None: all are of one group); questions of one group should have most formulas in common. ``seed`` and
+        ``minimal`` are those of ``holdfast.lower.smt.solve.SolverSession``. Raises LimitExceeded when the check must
         stop.
         """
-        if not self._processes or (self._pool is None and len(questions) < MANY and seconds <= BRIEF):
-            for each in questions:
-                allowed, question = self.allowed(seconds), each()
-                yield self._counted(
-                    question if isinstance(question, SolverAnswer) else ask(question, allowed, seed, minimal=minimal)
-                )
-            return
-        pool = self._started()
-        waiting: deque[SolverAnswer | Future[SolverAnswer]] = deque()
-        for each in questions:
-            question = each()
-            waiting.append(
-                question
-                if isinstance(question, SolverAnswer)
-                else pool.submit(ask, question, seconds, seed, minimal=minimal)
-            )
+        here = not self._processes or (self._pool is None and len(questions) < MANY and seconds <= BRIEF)
+        queue: deque[tuple[list[int], Iterator[SolverAnswer]]] = deque()
+        for numbers in _members(["" for _ in questions] if groups is None else groups):
+            self._look()
+            made = [questions[number]() for number in numbers]
+            if here:
+                found = self._asked_here(made, seconds, seed, minimal=minimal)
+            else:
+                asked = [each for each in made if isinstance(each, SolverQuestion)]
+                future = self._started().submit(_ask_all, asked, seconds, seed, minimal=minimal)
+                found = self._asked_there(made, future)
+            queue.append((numbers, found))
             # A bounded queue: questions are made late, and answers are passed on early.
-            if len(waiting) > AHEAD * self._processes:
-                yield self._counted(self._wait(waiting.popleft()))
-        while waiting:
-            yield self._counted(self._wait(waiting.popleft()))
+            if here or len(queue) > AHEAD * self._processes:
+                yield from self._counted(*queue.popleft())
+        while queue:
+            yield from self._counted(*queue.popleft())
 
-    def _wait(self, given: SolverAnswer | Future[SolverAnswer]) -> SolverAnswer:
-        if isinstance(given, SolverAnswer):
-            return given
+    def _asked_here(
+        self, made: Sequence[SolverQuestion | SolverAnswer], seconds: float, seed: int, *, minimal: bool
+    ) -> Iterator[SolverAnswer]:
+        asked = [each for each in made if isinstance(each, SolverQuestion)]
+        session = SolverSession(asked, seed, minimal=minimal) if asked else None
+        for each in made:
+            allowed = self.allowed(seconds)
+            yield each if isinstance(each, SolverAnswer) else ask(each, allowed, seed, session=session)
+
+    def _asked_there(
+        self, made: Sequence[SolverQuestion | SolverAnswer], future: Future[list[SolverAnswer]]
+    ) -> Iterator[SolverAnswer]:
+        answers = iter(self._wait(future))
+        for each in made:
+            yield each if isinstance(each, SolverAnswer) else next(answers)
+
+    def _wait(self, future: Future[list[SolverAnswer]]) -> list[SolverAnswer]:
         while True:
             self._look()
             try:
-                return given.result(timeout=GLANCE)
+                return future.result(timeout=GLANCE)
             except NotYet:
                 continue
 
@@ -121,7 +146,22 @@ class Askers:
         if self.meter.look(0, self.asked, self.asked, 0):
             raise LimitExceeded
 
-    def _counted(self, answer: SolverAnswer) -> SolverAnswer:
-        self.asked += 1
-        self.seconds += answer.seconds
-        return answer
+    def _counted(self, numbers: Sequence[int], answers: Iterator[SolverAnswer]) -> Iterator[tuple[int, SolverAnswer]]:
+        for number, answer in zip(numbers, answers, strict=True):
+            self.asked += 1
+            self.seconds += answer.seconds
+            yield number, answer
+
+
+def _members(groups: Sequence[str]) -> list[list[int]]:
+    """The numbers of the questions of each group, in the order of their first questions."""
+    found: dict[str, list[int]] = {}
+    for number, group in enumerate(groups):
+        found.setdefault(group, []).append(number)
+    return list(found.values())
+
+
+def _ask_all(questions: Sequence[SolverQuestion], seconds: float, seed: int, *, minimal: bool) -> list[SolverAnswer]:
+    """The answers to the questions of a group, in a process of the pool."""
+    session = SolverSession(questions, seed, minimal=minimal) if questions else None
+    return [ask(each, seconds, seed, session=session) for each in questions]

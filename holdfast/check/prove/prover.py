@@ -20,7 +20,8 @@ from holdfast.lower.smt.solve import SolverAnswer, SolverQuestion
 from holdfast.lower.smt.theory import Obligation, obligations
 
 QUICK, LONG = 2.0, 20.0
-"""Seconds for the first question about an obligation, and for a later one if neither it nor a size gave an answer."""
+"""Seconds of effort for the first question about an obligation, and for a later one if neither it nor a size gave an
+answer."""
 
 SMALL = 2
 """The largest size in which a violation is looked for first, if there probably is one."""
@@ -31,7 +32,7 @@ Report = Callable[[str, int, int], None]
 
 @attrs.frozen
 class SolverLimits:
-    """Seconds for a question: the first time (``quick``) and the second time (``long``)."""
+    """Seconds of effort for a question: the first time (``quick``) and the second time (``long``)."""
 
     quick: float = QUICK
     long: float = LONG
@@ -84,22 +85,25 @@ class Prover:
 
     def ask(self, dues: Sequence[Obligation], assumed: Sequence[str], seconds: float, seed: int) -> list[SolverAnswer]:
         """The answers to the obligations, in order."""
-        return list(self._answers(dues, assumed, seconds, seed))
+        found = dict(self._answers(dues, assumed, seconds, seed))
+        return [found[number] for number in range(len(dues))]
 
     def _answers(
         self, dues: Sequence[Obligation], assumed: Sequence[str], seconds: float, seed: int
-    ) -> Iterator[SolverAnswer]:
+    ) -> Iterator[tuple[int, SolverAnswer]]:
         questions = [partial(self.logic.violated, due, assumed) for due in dues]
-        answers = self.askers.answers(questions, seconds, seed, minimal=self.minimal)
-        for number, (due, answer) in enumerate(zip(dues, answers, strict=True), start=1):
-            self.slowest.append((label(due), answer.seconds))
-            self.report("proving", number, len(dues))
-            yield answer
+        # The obligations of one action have its formulas and the assumptions in common.
+        groups = [due.where for due in dues]
+        answers = self.askers.each(questions, seconds, seed, minimal=self.minimal, groups=groups)
+        for done, (number, answer) in enumerate(answers, start=1):
+            self.slowest.append((label(dues[number]), answer.seconds))
+            self.report("proving", done, len(dues))
+            yield number, answer
 
     def begin(self, standings: Sequence[Standing], assumed: Sequence[str]) -> None:
         """Ask about each of the obligations for the first time."""
-        for index, answer in enumerate(self._answers([each.due for each in standings], assumed, self.limits.quick, 0)):
-            standings[index].hear(answer)
+        for number, answer in self._answers([each.due for each in standings], assumed, self.limits.quick, 0):
+            standings[number].hear(answer)
 
     def insist(self, standing: Standing, assumed: Sequence[str], seed: int = 0) -> None:
         """Ask once more, with more time. More time cannot help if no formula expresses the obligation."""
@@ -119,7 +123,9 @@ class Prover:
                 for depth in range(length - 1)
             ]
             # The induction step and all base cases must be unsatisfiable; ``answers[0]`` is the induction step.
-            answers = list(self.askers.answers([*questions, *bases], self.limits.long))
+            answers = self.askers.answers(
+                [*questions, *bases], self.limits.long, groups=["step", *("base" for _ in bases)]
+            )
             standing.count(answers)
             if all(answer.verdict == "unsat" for answer in answers):
                 standing.answer, standing.length = answers[0], length

@@ -199,7 +199,8 @@ class Suggester:
         while left:
             logic, names = self._logic(left)
             dues = obligations(self.system.actions, left, ())
-            answers = self.askers.answers([partial(logic.violated, due, names) for due in dues], PATIENCE)
+            questions = [partial(logic.violated, due, names) for due in dues]
+            answers = self.askers.answers(questions, PATIENCE, groups=[due.where for due in dues])
             failed = {
                 due.prop.name
                 for due, answer in zip(dues, answers, strict=True)
@@ -231,10 +232,9 @@ class Suggester:
         """Whether, with these candidates assumed, the obligation and the candidates' own obligations are met."""
         logic, names = self._logic(some)
         dues = [due, *obligations(self.system.actions, some, ())]
-        return all(
-            answer.verdict == "unsat"
-            for answer in self.askers.answers([partial(logic.violated, each, names) for each in dues], PATIENCE)
-        )
+        questions = [partial(logic.violated, each, names) for each in dues]
+        answers = self.askers.each(questions, PATIENCE, groups=[each.where for each in dues])
+        return all(answer.verdict == "unsat" for _, answer in answers)
 
     def _logic(self, more: Sequence[Property]) -> tuple[Logic, list[str]]:
         assumed = (*self.assumed, *more)

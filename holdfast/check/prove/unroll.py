@@ -103,7 +103,7 @@ def unroll(
                 if progress is not None:
                     progress(f"depth {steps}")
                 questions = [partial(logic.reached, due, max(steps - 1, 0)) for due in here]
-                answers = list(askers.answers(questions, limit.long))
+                answers = askers.answers(questions, limit.long, groups=[due.where for due in here])
                 for due, answer in zip(here, answers, strict=True):
                     if answer.verdict != "unsat":
                         found = logic.run(due, max(steps - 1, 0))

@@ -9,7 +9,7 @@ from holdfast.lower.random_runs.chance import Chance
 from holdfast.lower.smt.cells import CellTerm, cells_of, codes_of, is_code
 from holdfast.lower.smt.instance import scope_of
 from holdfast.lower.smt.sized_universe import SizedUniverse
-from holdfast.lower.smt.solve import checked
+from holdfast.lower.smt.solve import checked, limit
 from holdfast.lower.smt.theory import Theory
 
 
@@ -24,7 +24,7 @@ def some_scopes(theory: Theory, number: int, seconds: float) -> list[Scope]:
     variables = [var for var in theory.encoding.variables if var.given]
     constants = cells_of(universe, variables, theory.before)
     solver = z3.SolverFor("QF_BV", ctx=universe.ctx)
-    solver.set(timeout=max(1, int(seconds * 1000)))
+    limit(solver, seconds)
     solver.add(*theory.background)
     found: dict[tuple[int, ...], None] = {}
     # Without constants all scopes of this size are equal, so one draw suffices.

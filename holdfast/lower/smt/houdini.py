@@ -21,7 +21,7 @@ from holdfast.ir.system import Param
 from holdfast.ir.types import EnumType, NatType, SortType
 from holdfast.lower.smt.formulas import Bindings
 from holdfast.lower.smt.sized_universe import SizedUniverse
-from holdfast.lower.smt.solve import checked
+from holdfast.lower.smt.solve import checked, limit
 from holdfast.lower.smt.state import State
 from holdfast.lower.smt.theory import Formulas, Obligation, Theory
 from holdfast.lower.smt.values import Value, conjunction, negation
@@ -116,7 +116,7 @@ class Clauses:
         return solver
 
     def _check(self, solver: z3.Solver, *assumptions: z3.BoolRef) -> z3.CheckSatResult:
-        solver.set(timeout=max(1, int(self.seconds() * 1000)))
+        limit(solver, self.seconds())
         return checked(solver, *assumptions)
 
     def _has_model(self, solver: z3.Solver) -> bool:

@@ -18,7 +18,7 @@ from holdfast.lower.layout import MOST_CODES
 from holdfast.lower.smt.cells import CellTerm, cells_of, code_in, codes_of, given_value, is_code
 from holdfast.lower.smt.extent import too_large
 from holdfast.lower.smt.sized_universe import SizedUniverse
-from holdfast.lower.smt.solve import checked
+from holdfast.lower.smt.solve import checked, limit, why_unknown
 from holdfast.lower.smt.state import State
 from holdfast.lower.smt.theory import Formulas, Theory
 from holdfast.lower.smt.unbounded_universe import largest_key, largest_literals
@@ -152,11 +152,11 @@ class Smallest:
         theory = self.theory(sizes)
         formulas = ask(theory)
         solver = z3.SolverFor("QF_BV", ctx=theory.encoding.universe.ctx)
-        solver.set(timeout=max(1, int(self.seconds() * 1000)))
+        limit(solver, self.seconds())
         solver.add(*formulas.facts, *formulas.named.values())
         verdict = checked(solver)
         if verdict == z3.unknown:
-            return str(solver.reason_unknown())
+            return why_unknown(solver)
         return Solution(theory, formulas, solver) if verdict == z3.sat else None
 
     def theory(self, sizes: Sizes) -> Theory:

@@ -1,7 +1,8 @@
-"""Z3 as a function from a question in SMT-LIB to an answer.
+"""Z3 as a function from questions in SMT-LIB to their answers.
 
-A question is a text. Each question is answered in a new Z3 context, so earlier questions and the number of cores cannot
-change an answer. If there is no answer, the text can be saved and given to other solvers.
+A question is a text; if there is no answer, it can be saved and given to other solvers. Questions that have most of
+their formulas in common form a group. Z3 reads a group once, in a context of its own, so no question of another group
+and no number of cores can change an answer.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Literal
 
 import attrs
@@ -22,15 +24,38 @@ TACTICS = {"auto_config": False, "case_split": 3}
 """Parameters of Z3: it considers a formula only when it matters to the current case, and so makes fewer instances."""
 
 _LOCAL = re.compile(r"[$?]x\d+")
+_SORTS = ("(declare-sort", "(declare-datatype")
 _PARENTHESIS = re.compile(r"[()]|\|[^|]*\|")
+
+
+EFFORT = 2_000_000
+"""Units of Z3's own count of its work that stand for a second.
+
+Z3 counts the same work on every machine and under any load. Measured on the questions of ``models/``: 1.6 to 2.8
+million units a second.
+"""
+
+SLACK = 10
+"""The seconds of the clock, for each second of effort, after which Z3 is stopped whatever it has counted."""
 
 
 @attrs.frozen
 class SolverQuestion:
-    """Asks whether formulas can be true together. ``named``: the names of the formulas that a core consists of."""
+    """Asks whether formulas can be true together.
 
-    text: str
+    ``declared``: the declarations of the symbols. ``asserted``: the formulas. ``named``: the names of the formulas that
+    a core consists of; each has a switch, and is asserted for the case that its switch is on.
+    """
+
+    declared: tuple[str, ...]
+    asserted: tuple[str, ...]
     named: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The question in SMT-LIB."""
+        switches = " ".join(f"|{label(name)}|" for name in self.named)
+        return "\n".join([*self.declared, *self.asserted, f"(check-sat-assuming ({switches}))", ""])
 
 
 @attrs.frozen
@@ -66,14 +91,14 @@ class Printer:
             declared |= dict.fromkeys(declarations)
             if name is not None:
                 declared[f"(declare-fun |{label(name)}| () Bool)"] = None
-            asserted.append(f"(assert {text if name is None else f'(=> |{label(name)}| {text})'})")
+                text = f"(=> |{label(name)}| {text})"
+            asserted.append(f"(assert {text})")
         for declarations, text in self._defined(declared):
             declared |= dict.fromkeys(declarations)
             asserted.append(f"(assert {text})")
-        labels = " ".join(f"|{label(name)}|" for name in named)
         # Sorts come first, since a function can only be declared after its sorts. The sort is stable.
-        sorts = sorted(declared, key=lambda line: not line.startswith(("(declare-sort", "(declare-datatype")))
-        return SolverQuestion("\n".join([*sorts, *asserted, f"(check-sat-assuming ({labels}))", ""]), tuple(named))
+        sorts = sorted(declared, key=lambda line: not line.startswith(_SORTS))
+        return SolverQuestion(tuple(sorts), tuple(asserted), tuple(named))
 
     def _defined(self, declared: Iterable[str]) -> Iterator[tuple[tuple[str, ...], str]]:
         """The definitions of the declared symbols, and of the symbols that these definitions mention in turn."""
@@ -125,42 +150,80 @@ def _declared(line: str) -> str:
     return line.split(" ", 2)[1].strip("|")
 
 
-def ask(asked: SolverQuestion, seconds: float, seed: int = 0, *, minimal: bool = False) -> SolverAnswer:
-    """The answer, or ``unknown`` after ``seconds`` seconds.
+class SolverSession:
+    """A group of questions in one Z3 context. The formulas that all of them have are asserted only once.
 
     The seed changes how Z3 searches; it cannot turn ``sat`` into ``unsat`` or back. Each seed but 0 gives the formulas
-    an order of its own, which decides most about what Z3 tries first. ``minimal`` asks for a core of which no part can
+    an order of its own, which decides most about what Z3 tries first. ``minimal`` asks for cores of which no part can
     be left out, which takes longer.
     """
-    ctx = z3.Context()
-    solver = z3.Solver(ctx=ctx)
-    solver.set(timeout=max(1, int(seconds * 1000)), random_seed=seed, **TACTICS)
-    if minimal:
-        solver.set("core.minimize", True)
-    solver.add(*_in_order(asked.text, seed, ctx))
-    symbols = Symbols(ctx)
-    switches = {name: symbols.constant(label(name), z3.BoolSort(ctx)) for name in asked.named}
-    found = checked(solver, *switches.values())
-    spent = _seconds(solver)
-    if found == z3.sat:
-        return SolverAnswer("sat", seconds=spent)
-    if found == z3.unknown:
-        return SolverAnswer("unknown", reason=solver.reason_unknown(), seconds=spent)
-    # The core has the order of the names; Z3's own order may vary.
-    core = {switch.get_id() for switch in solver.unsat_core()}
-    return SolverAnswer(
-        "unsat", tuple(name for name, switch in switches.items() if switch.get_id() in core), seconds=spent
-    )
+
+    def __init__(self, questions: Sequence[SolverQuestion], seed: int = 0, *, minimal: bool = False) -> None:
+        self._ctx = z3.Context()
+        self._solver = z3.Solver(ctx=self._ctx)
+        self._solver.set(random_seed=seed, **TACTICS)
+        if minimal:
+            self._solver.set("core.minimize", True)
+        common = set(questions[0].asserted).intersection(*(each.asserted for each in questions[1:]))
+        shared = [text for text in questions[0].asserted if text in common]
+        own = {each: [text for text in each.asserted if text not in common] for each in questions}
+        read = iter(self._read(questions, [*shared, *(text for each in questions for text in own[each])]))
+        self._solver.add(*_in_order(islice(read, len(shared)), seed))
+        self._own = {each: _in_order(islice(read, len(own[each])), seed) for each in questions}
+
+    def _read(self, questions: Sequence[SolverQuestion], asserted: Sequence[str]) -> list[z3.BoolRef]:
+        """The formulas of these texts, in their order."""
+        declared = dict.fromkeys(line for each in questions for line in each.declared)
+        # A sort of one question may stand behind a function of another one.
+        sorts = sorted(declared, key=lambda line: not line.startswith(_SORTS))
+        reader = z3.Solver(ctx=self._ctx)
+        reader.from_string("\n".join([*sorts, *asserted]))
+        formulas = list(reader.assertions())
+        assert len(formulas) == len(asserted), "Z3 reads one formula for each text"
+        return formulas
+
+    def answer(self, asked: SolverQuestion, seconds: float) -> SolverAnswer:
+        """The answer to a question of the group, or ``unknown`` after the effort of ``seconds`` seconds."""
+        limit(self._solver, seconds)
+        self._solver.push()
+        try:
+            self._solver.add(*self._own[asked])
+            return self._answer(asked.named)
+        finally:
+            self._solver.pop()
+
+    def _answer(self, named: Sequence[str]) -> SolverAnswer:
+        symbols = Symbols(self._ctx)
+        switches = {name: symbols.constant(label(name), z3.BoolSort(self._ctx)) for name in named}
+        found = checked(self._solver, *switches.values())
+        spent = _seconds(self._solver)
+        if found == z3.sat:
+            return SolverAnswer("sat", seconds=spent)
+        if found == z3.unknown:
+            return SolverAnswer("unknown", reason=why_unknown(self._solver), seconds=spent)
+        # The core has the order of the names; Z3's own order may vary.
+        core = {switch.get_id() for switch in self._solver.unsat_core()}
+        return SolverAnswer(
+            "unsat", tuple(name for name, switch in switches.items() if switch.get_id() in core), seconds=spent
+        )
 
 
-def _in_order(text: str, seed: int, ctx: z3.Context) -> list[z3.BoolRef]:
-    """The formulas of a question, in the order that belongs to a seed; seed 0 keeps the order of the text."""
-    reader = z3.Solver(ctx=ctx)
-    reader.from_string(text)
-    formulas = list(reader.assertions())
+def ask(asked: SolverQuestion, seconds: float, seed: int = 0, session: SolverSession | None = None) -> SolverAnswer:
+    """The answer to a question, in the session of its group; without one, in a session of its own."""
+    return (session or SolverSession([asked], seed)).answer(asked, seconds)
+
+
+def _in_order(formulas: Iterable[z3.BoolRef], seed: int) -> list[z3.BoolRef]:
+    """The formulas in the order that belongs to a seed; seed 0 keeps their order."""
+    found = list(formulas)
     if seed:
-        random.Random(seed).shuffle(formulas)  # noqa: S311 - it hides nothing
-    return formulas
+        random.Random(seed).shuffle(found)  # noqa: S311 - it hides nothing
+    return found
+
+
+def limit(solver: z3.Solver, seconds: float) -> None:
+    """Stop the solver's next answers after the effort of this number of seconds, so that no load changes an answer."""
+    solver.set(rlimit=max(1, int(seconds * EFFORT)), timeout=max(1, int(seconds * 1000 * SLACK)))
 
 
 def checked(solver: z3.Solver, *assumptions: z3.BoolRef) -> z3.CheckSatResult:
@@ -172,6 +235,12 @@ def checked(solver: z3.Solver, *assumptions: z3.BoolRef) -> z3.CheckSatResult:
     if found == z3.unknown and solver.reason_unknown() == "interrupted from keyboard":
         raise KeyboardInterrupt
     return found
+
+
+def why_unknown(solver: z3.Solver) -> str:
+    """Why the last answer is ``unknown``, in Z3's words; only that its effort was limited has words of our own."""
+    reason = str(solver.reason_unknown())
+    return "out of effort" if reason in ("canceled", "max. resource limit exceeded") else reason
 
 
 def _seconds(solver: z3.Solver) -> float:
