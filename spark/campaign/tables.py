@@ -81,10 +81,11 @@ COVERAGE = pa.schema(
         # For each action of the model: how often it was taken, and how often one of its rules refused it.
         actions=_rows(action=TEXT, taken=NUMBER, refused=NUMBER),
         # For each rule in each action: how often the rule refused the action (a require), and how often it was
-        # decisive: a require refused, a labelled condition held, or a labelled effect took place. Arguments that
-        # neither the rule nor a line before it reads are not distinguished: all their values count once.
+        # decisive: a require refused, a labelled condition held, or a labelled effect took place; in the instances that
+        # were tried. Where all instances were tried, arguments that neither the rule nor a line before it reads are
+        # not distinguished: all their values count once.
         rules=_rows(action=TEXT, rule=TEXT, refused=NUMBER, decisive=NUMBER),
-        # For each action and bound of the scope: how often the bound cut a step of the action.
+        # For each action and bound of the scope: how often the bound cut a step of the action that was tried.
         cuts=_rows(action=TEXT, bound=TEXT, times=NUMBER),
         # How often one action was taken right after another. Pairs that never happened are left out.
         pairs=_rows(first=TEXT, second=TEXT, times=NUMBER),

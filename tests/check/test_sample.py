@@ -55,9 +55,14 @@ UNREAD = {("open", 0)}
 
 
 class CountingWalker(Walker):
-    """A walker that also counts, for each action it lists, the refusing rules over all arguments that rules read."""
+    """A walker that also counts the rules that refuse an instance it tries, or refuse one in an action that it lists.
+
+    In a list, an instance counts once for all values of the arguments that no rule reads.
+    """
 
     refused: Counter[tuple[str, str]]
+    tried: int = 0
+    """The refused instances that were tried."""
 
     def steps(self, state: bytes, action: int, process: int | None) -> list[tuple[bytes, int, tuple[int, ...]]]:
         named = self.actions[action]
@@ -71,10 +76,24 @@ class CountingWalker(Walker):
                 self.refused[named.name, outcome.label] += 1
         return super().steps(state, action, process)
 
+    def attempt(
+        self, state: bytes, action: int, process: int | None, place: int
+    ) -> tuple[bytes, int, tuple[int, ...]] | None:
+        layout, named = self.machine.layout, self.actions[action]
+        sizes = [range(layout.codes(param.type)) for param in named.params]
+        args = next(itertools.islice(itertools.product(*sizes), place, None))
+        outcome = self.machine.step(state, named.name, args)
+        if isinstance(outcome, Refused):
+            self.refused[named.name, outcome.label] += 1
+            self.tried += 1
+        return super().attempt(state, action, process, place)
 
-def sampled(system: System, runs: int, *, swarm: bool = True, depth: int = 30) -> tuple[WalkPair, WalkSample]:
-    """A sample of N runs of seed 5 in scope tiny, and the walker that makes the same runs on the interpreter."""
-    both = WalkPair.of(system, system.scopes["tiny"], 5, depth, sampled=True, swarm=swarm)
+
+def sampled(
+    system: System, runs: int, *, swarm: bool = True, depth: int = 30, scope: str = "tiny"
+) -> tuple[WalkPair, WalkSample]:
+    """A sample of N runs of seed 5, and the walker that makes the same runs on the interpreter."""
+    both = WalkPair.of(system, system.scopes[scope], 5, depth, sampled=True, swarm=swarm)
     return both, both.walks.sample(0, runs)
 
 
@@ -134,10 +153,11 @@ def test_each_violation_is_described(table: System) -> None:
 
 def test_pairs_and_refusals_are_counted(table: System) -> None:
     """The counts of consecutive actions and of refusals by each rule equal the interpreter's counts."""
-    both, sample = sampled(remove_rules(table, BROKEN), 100)
+    both, sample = sampled(remove_rules(table, BROKEN), 100, scope="default")
     counting = CountingWalker(both.walker.machine, both.walker.selection, both.walker.plan)
     counting.refused = Counter()
     runs = [counting.run(number) for number in range(100)]
+    assert counting.tried > 100
     pairs = Counter(pair for run in runs for pair in itertools.pairwise(edge[1] for edge in run.edges))
     requires = {rule.label for rule in table.rules if rule.kind == "require"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from holdfast.check.walk.walker import Walker
+from holdfast.check.walk.walker import RandomRun, Walker
 from holdfast.ir.system import Scope, System
 from holdfast.lower.kernel.walks import Walks
 from holdfast.lower.python.interpreter import Interpreter
@@ -90,6 +90,57 @@ FINAL_AT_TWO = """
         return self.n == N(2)
 """
 
+MANY_DOORS = """
+    n: N
+    tiny = Scope({N: 2})
+    @init
+    def zero(self) -> None:
+        self.n = N(0)
+    @action
+    def one(self) -> None:
+        require(self.n == N(0), "DO-1")
+        self.n = N(1)
+    @action
+    def other(self) -> None:
+        require(self.n == N(0), "DO-2")
+        self.n = N(1)
+    @action
+    def third(self) -> None:
+        require(self.n == N(0), "DO-3")
+        self.n = N(1)
+    @action
+    def last(self) -> None:
+        require(self.n == N(1), "DO-4")
+        self.n = N(2)
+    @action
+    def knock(self) -> None:
+        require(self.n == N(0), "DO-5")
+        self.n = N(0)
+    @action
+    def rest(self) -> None:
+        self.n = self.n
+"""
+"""Three ways lead from 0 to 1 and one from there to 2; two actions change nothing."""
+
+GATES = """
+    place: Map[Node, N]
+    second: Rel[Node]
+    tiny = Scope({Node: 2, N: 15}, given={"second": (False, True)})
+    @init
+    def begin(self) -> None:
+        self.place.fill(N(0))
+    @action
+    def jump(self, to: N, m: Node, key: N) -> None:
+        require(self.place[m] == N(0) and to > N(0), "GA-1")
+        require(GATE, "GA-2")
+        self.place[m] = to
+    @witness
+    def second_has_jumped(self) -> bool:
+        \"\"\"The second node has jumped.\"\"\"
+        return any(self.place[m] > N(0) for m in Node if self.second[m])
+"""
+"""An action of 512 instances, so 32 are tried. GATE decides how many of them are steps."""
+
 
 @attrs.frozen
 class WalkPair:
@@ -143,3 +194,9 @@ class WalkPair:
 def noted(tally: WalkTally) -> tuple[WalkTally, object, object]:
     """A tally as a value that compares with its statistics, whose objects have no equality of their own."""
     return tally, tally.statistics.cuts, tally.statistics.decisive_in
+
+
+def runs_of(system: System, number: int, *, depth: int = 20, seed: int = 0) -> list[RandomRun]:
+    """The interpreter's first N runs in scope tiny."""
+    walker = WalkPair.of(system, system.scopes["tiny"], seed, depth).walker
+    return [walker.run(run) for run in range(number)]

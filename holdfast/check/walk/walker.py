@@ -25,7 +25,9 @@ from holdfast.lower.random_runs.plan import (
     Stops,
     WalkPlan,
     WalkTally,
+    instances,
     strides,
+    tries,
 )
 from holdfast.runs.judge import StepJudge, Violation
 from holdfast.runs.rebuilding import Edge
@@ -61,6 +63,7 @@ class Walker:
         self.witnesses = selection.of_kind("witness")
         self.finals = selection.of_kind("final") if selection.deadlock else ()
         self._strides = [strides(machine.layout, action) for action in self.actions]
+        self._instances = [instances(machine.layout, action) for action in self.actions]
 
     def tally(self) -> WalkTally:
         """A new, empty tally for ``run``."""
@@ -85,6 +88,20 @@ class Walker:
         if process is None:
             return edges
         return [edge for edge in edges if self.process(edge) == process]
+
+    def choices(self, action: int, process: int | None) -> int:
+        """The number of instances of an action; with ``process``, only of those that belong to this process."""
+        schedule = self.plan.schedule
+        shared = process is not None and schedule.strides[action]
+        return self._instances[action] // schedule.elements if shared else self._instances[action]
+
+    def attempt(self, state: bytes, action: int, process: int | None, place: int) -> Edge | None:
+        """The step of the instance at a place among ``choices``; None if the instance is not enabled."""
+        number = place if process is None else self.plan.schedule.own(action, process, place)
+        params = zip(self._strides[action], self.actions[action].params, strict=True)
+        args = tuple(number // stride % self.machine.layout.codes(param.type) for stride, param in params)
+        new = self.machine.attempt(state, self.actions[action].name, args)
+        return None if new is None else (new, action, args)
 
     def process(self, edge: Edge) -> int:
         """The number of the process that takes the step."""
@@ -201,6 +218,11 @@ class _Walk:
             while drawn >= self.left[action]:
                 drawn -= self.left[action]
                 action += 1
+            choices = self.walker.choices(action, process)
+            for _ in range(tries(choices)):
+                tried = self.walker.attempt(self.state, action, process, self.chance.below(choices))
+                if tried is not None:
+                    return tried
             steps = self.walker.steps(self.state, action, process)
             if steps:
                 return steps[self.chance.below(len(steps))]

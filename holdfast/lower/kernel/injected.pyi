@@ -72,7 +72,9 @@ ACTIONS: int
 CHANCE: int
 HITS: int
 LEFT: int
+LISTED_FOR_A_TRY: int
 MET: int
+MOST_TRIES: int
 ORDER: int
 PAIRS: int
 POINTS: int
@@ -87,6 +89,8 @@ TAKEN: int
 UNREACHED: int
 WEIGHTS: int
 
+def choices(action: int) -> int: ...
+def attempt(action: int, state: State, number: int, listed: int) -> bool: ...
 def offers(action: int, state: State, listed: int) -> int: ...
 def judge(action: int, new: State, state: State, number: int, counts: int) -> int: ...
 def list_step(listed: int, row: Word, number: int, new: State) -> None: ...

@@ -7,8 +7,8 @@
 import numpy as np
 
 from holdfast.lower.kernel.injected import (
-    ACTIONS, CHANCE, LEFT, ORDER, POINTS, PRIORITISED, PROCESSES, SAMPLED, STRIDES, SWARM, WEIGHTS, inlined, jit,
-    list_step, number_of, offers, peek, poke, state_of,
+    ACTIONS, CHANCE, LEFT, LISTED_FOR_A_TRY, MOST_TRIES, ORDER, POINTS, PRIORITISED, PROCESSES, SAMPLED, STRIDES, SWARM,
+    WEIGHTS, attempt, choices, inlined, jit, list_step, number_of, offers, peek, poke, state_of,
 )  # fmt: skip
 
 # The template begins here.
@@ -167,6 +167,23 @@ def reset_weights(process, work):
 
 
 @inlined
+def try_some(a, s, process, work, seen):
+    """Try some instances of an action, as ``plan.tries`` says; returns whether one is a step, which is then listed."""
+    count, stride = choices(a), peek(work, STRIDES + a)
+    shared = process >= 0 and stride > 0
+    elements = peek(work, PROCESSES) - 1
+    if shared:
+        count = count // elements
+    for _ in range(min(count // LISTED_FOR_A_TRY, MOST_TRIES)):
+        number = below(work, count)
+        if shared:
+            number = (number // stride * elements + process) * stride + number % stride
+        if attempt(a, s, number, seen):
+            return True
+    return False
+
+
+@inlined
 def draw_step(s, process, work, seen):
     """Draw an action by weight among those left, and one of its steps: action and place, or -1 if none has a step."""
     total = 0
@@ -178,6 +195,8 @@ def draw_step(s, process, work, seen):
         while x >= peek(work, LEFT + a):
             x -= peek(work, LEFT + a)
             a += 1
+        if try_some(a, s, process, work, seen):
+            return a, 0
         count = offers(a, s, seen)
         if process >= 0 and peek(work, STRIDES + a) > 0:
             count = only(process, peek(work, STRIDES + a), count, work, seen)

@@ -1,7 +1,7 @@
 """The kernel's text of one model for random runs: the functions that ``walk_driver.py`` calls.
 
-A search checks every step of a state, a run takes only one. So the steps of an action are listed first, each with the
-number of its instance and the state it leads to. Only the step that is taken is checked.
+A search checks every step of a state, a run takes only one. So an instance of an action is tried, or all its steps are
+listed, each with the number of its instance and the state it leads to. Only the step that is taken is checked.
 """
 
 from __future__ import annotations
@@ -10,20 +10,22 @@ from collections.abc import Iterator
 from typing import Any
 
 from holdfast.ir.errors import Place
+from holdfast.ir.stmt import Require
 from holdfast.ir.system import Action
 from holdfast.ir.types import IntType, NatType, OptionalType
 from holdfast.lower.kernel.instance_ends import CUT, DIFFERS, GatherRows
 from holdfast.lower.kernel.source import KernelSource
 from holdfast.lower.layout import Field
 from holdfast.lower.python.names import code_name
-from holdfast.lower.random_runs.plan import STATE_BITS, instances, strides
+from holdfast.lower.random_runs.plan import LISTED_FOR_A_TRY, MOST_TRIES, STATE_BITS, instances, strides
 
 
 class WalkSource(KernelSource):
     """Writes the functions of a model.
 
-    ``offers`` lists the steps of an action in the block ``seen``. ``judge`` checks a step, and counts in the block
-    ``counts``. The places in these blocks are in ``places``.
+    ``attempt`` tries an instance, and ``offers`` lists the steps of an action, both in the block ``seen``. ``choices``
+    is the number of an action's instances. ``judge`` checks a step, and counts in the block ``counts``. The places in
+    these blocks are in ``places``.
 
     A ``sampled`` text also counts how often a rule was decisive and which action followed which, and notes the
     signatures of states.
@@ -41,9 +43,12 @@ class WalkSource(KernelSource):
             if action in self.idempotent:
                 parts.append(self._again(action))
             parts.append(self._every(action, "offer", _ListSteps(self, action)))
+            parts += [self._instance(action, "enabled", _ListOneStep(self, action)), self._attempt(action)]
             parts.append(self._judge(action))
         # The list of steps and the notes lie in one block, so ``seen`` is passed for both.
         parts.append(self._dispatch("offers(a, s, seen)", "offer", "(s, 0, seen, seen)", "0"))
+        parts.append(self._dispatch("attempt(a, s, number, seen)", "attempt", "(s, number, seen)", "False"))
+        parts.append(self._choices())
         parts.append(self._dispatch("judge(a, t, s, number, counts)", "judge", "(t, s, number, counts)", "0"))
         parts.append(self._outline())
         parts.append(self._first_failing("invariants", self.checked))
@@ -72,6 +77,8 @@ class WalkSource(KernelSource):
         hits, repeats, actions = len(self.statistics.cut_counts), 4, len(self.system.actions)
         return {
             "SAMPLED": self.sampled,
+            "LISTED_FOR_A_TRY": LISTED_FOR_A_TRY,
+            "MOST_TRIES": MOST_TRIES,
             "STATE_BITS": STATE_BITS,
             "HITS": hits,
             "LISTED": hits + len(self.statistics.hits),
@@ -113,6 +120,25 @@ class WalkSource(KernelSource):
         state = " ".join(f"peek(seen, place + {word + 1})," for word in words)
         yield f"def state_of(seen, k):\n{place}    return ({state})\n"
 
+    def _attempt(self, action: Action) -> str:
+        """A function of a state and an instance: whether that is a step. If so, it is the only one in the list."""
+        args = "".join(f", {code_name(param)}" for param in action.params)
+        lines = [f"def {self.name('attempt', action)}(s, number, seen):", *self._arguments(action)]
+        return "\n    ".join([*lines, f"return {self.name('enabled', action)}(s{args}, seen)"]) + "\n"
+
+    def _arguments(self, action: Action) -> Iterator[str]:
+        """Lines that take the arguments from the number of the instance, a number with one digit for each argument."""
+        for param, stride in zip(action.params, strides(self.layout, action), strict=True):
+            yield f"{code_name(param)} = number // {stride} % {self.layout.codes(param.type)}"
+
+    def _choices(self) -> str:
+        """A function to the number of instances of action number ``a``."""
+        lines = [
+            f"    if a == {self.number(action)}: return {instances(self.layout, action)}"
+            for action in self.system.actions
+        ]
+        return "\n".join(["def choices(a):", *lines, "    return 0", ""])
+
     def _judge(self, action: Action) -> str:
         """A function of a step: the bit mask of the step properties it violates.
 
@@ -126,9 +152,7 @@ class WalkSource(KernelSource):
         relevant, idempotent = self.steps_of(None) | self.steps_of(action), action in self.idempotent
         if not relevant and not idempotent:
             return
-        # The arguments from the number of the instance, a number with one digit for each argument.
-        for param, stride in zip(action.params, strides(self.layout, action), strict=True):
-            yield f"{code_name(param)} = number // {stride} % {self.layout.codes(param.type)}"
+        yield from self._arguments(action)
         args = "".join(f", {code_name(param)}" for param in action.params)
         if relevant:
             yield f"bad = steps_of_all(t, s) | {self.name('steps', action)}(t, s{args})"
@@ -159,9 +183,25 @@ class _ListSteps(GatherRows):
         return [f"bump(notes, {self.source.statistics.bound(self.action.name, bound)}, 1)", leave]
 
     def taken(self, state: str, args: str) -> list[str]:  # noqa: ARG002 - the number contains them
+        return [f"list_step(notes, k, {self.instance()}, ({state},))", "k += 1"]
+
+    def instance(self) -> str:
+        """An expression for the number of the instance, from its arguments."""
         factors = zip(self.action.params, strides(self.source.layout, self.action), strict=True)
-        number = " + ".join(f"{code_name(param)} * {stride}" for param, stride in factors) or "0"
-        return [f"list_step(notes, k, {number}, ({state},))", "k += 1"]
+        return " + ".join(f"{code_name(param)} * {stride}" for param, stride in factors) or "0"
+
+
+class _ListOneStep(_ListSteps):
+    """Writes the step of one instance as the first of the list, and returns whether it is a step."""
+
+    def refuse(self, stmt: Require, leave: str) -> list[str]:  # noqa: ARG002 - the return ends the instance
+        return [*self.decisive(stmt.label), "return False"]
+
+    def cut(self, bound: str, at: Place | None, leave: str) -> list[str]:  # noqa: ARG002 - as above
+        return super().cut(bound, at, "return False")
+
+    def taken(self, state: str, args: str) -> list[str]:  # noqa: ARG002 - as above
+        return [f"list_step(notes, 0, {self.instance()}, ({state},))", "return True"]
 
 
 def _counts(field: Field) -> bool:

@@ -1,4 +1,4 @@
-"""The lines that end an instance in the generated function of an action: two ways, for one text of the body."""
+"""The lines that end an instance in the generated function of an action: three ways, for one text of the body."""
 
 from __future__ import annotations
 
@@ -51,6 +51,19 @@ class GatherTaken:
 
     def taken(self, state: str, args: str) -> list[str]:
         return [f"out.append(({state}, {args}))"]
+
+
+class ReturnTaken(GatherTaken):
+    """Returns the new state of one instance, or None if it is not taken; notes decisive rules and cuts."""
+
+    def refuse(self, stmt: Require, leave: str) -> list[str]:  # noqa: ARG002 - the return ends the instance
+        return [*self.decisive(stmt.label), "return None"]
+
+    def cut(self, bound: str, at: Place | None, leave: str) -> list[str]:  # noqa: ARG002 - as above
+        return [*super().cut(bound, at, "return None")]
+
+    def taken(self, state: str, args: str) -> list[str]:  # noqa: ARG002 - the caller knows the arguments
+        return [f"return {state}"]
 
 
 class ReturnOutcome:

@@ -13,7 +13,7 @@ from holdfast.ir.system import Action, Property, Scope, System
 from holdfast.lower.layout import Layout
 from holdfast.lower.outcome import Cut, Outcome, Refused, Taken
 from holdfast.lower.python.emit import Emitter
-from holdfast.lower.python.instance_ends import GatherTaken, InstanceEnds, ReturnOutcome
+from holdfast.lower.python.instance_ends import GatherTaken, InstanceEnds, ReturnOutcome, ReturnTaken
 from holdfast.lower.python.names import numbered
 from holdfast.lower.python.predicates import condition, first_failing, parameters, predicate
 from holdfast.lower.python.terms import Term
@@ -53,6 +53,7 @@ class Interpreter:
         """The texts of the generated functions, by name, for debugging and tests."""
         self._emitter = emitter
         self._instances: dict[str, Callable[[bytes, Args], Outcome]] = {}
+        self._attempts: dict[str, Callable[[bytes, Args], bytes | None]] = {}
         self._predicates: dict[tuple[str, int], tuple[Property, Callable[..., bool]]] = {}
         """By part and ``id`` of a property, because two properties may share a name. The entry also holds the property:
         as long as it lives, no other object gets its ``id``.
@@ -141,6 +142,17 @@ class Interpreter:
             source = self._writer(what, ReturnOutcome(self._outcomes)).one_instance(name, found)
             self._instances[action] = self._define(name, what, source)
         return self._instances[action](state, args)
+
+    def attempt(self, state: bytes, action: str, args: Args) -> bytes | None:
+        """The state after one action with these arguments, or None if that is no step; its statistics are noted.
+
+        The function is generated at the first call.
+        """
+        if action not in self._attempts:
+            name, what = numbered("attempt", len(self._attempts)), f"action {action}"
+            source = self._writer(what, ReturnTaken(action, self.statistics)).one_instance(name, self._actions[action])
+            self._attempts[action] = self._define(name, what, source)
+        return self._attempts[action](state, args)
 
     def _every(self, name: str, action: Action) -> Successors:
         what = f"action {action.name}"

@@ -8,7 +8,10 @@ A run is drawn in this order, all from its own stream:
 3. With priorities (PCT): a permutation of the processes, from the highest priority to the lowest. Then the change
    points, each one of the prioritised steps.
 4. The initial state.
-5. For each step an action by weight, then one of its steps, all equally likely, in the order of their arguments.
+5. For each step an action by weight, then one of its steps, all equally likely. First some of the action's instances
+   are tried (``tries`` says how many): each is drawn from all instances, all equally likely. The first that is a step
+   is taken. If none is, the steps are listed in the order of their arguments, and one of the list is drawn. Either way
+   all steps are equally likely; to try an instance costs far less than to list the steps of thousands.
 
 An action that has no step, or whose step changed nothing, is not drawn again before the state changes: most requests
 that arrive change nothing, and a run that repeats them goes nowhere. When no action is left to draw, there are three
@@ -45,6 +48,9 @@ DEPTH, STILL, FINAL, CUT, STUCK, VIOLATED = range(6)
 - VIOLATED: it violates a property or is in a deadlock.
 """
 
+LISTED_FOR_A_TRY, MOST_TRIES = 8, 32
+"""There is a try for every so many instances, up to a number of tries: see ``tries``."""
+
 STATE_BITS = 16
 """The bits of a state's signature, a hash of the state without its numbers: a sample tells 2^16 signatures apart."""
 
@@ -76,6 +82,13 @@ class Schedule:
         stride = self.strides[action]
         return number // stride % self.elements if stride else self.elements
 
+    def own(self, action: int, process: int, place: int) -> int:
+        """The number of the instance of a process at this place, from 0, among its instances of an action."""
+        stride = self.strides[action]
+        if not stride:
+            return place
+        return (place // stride * self.elements + process) * stride + place % stride
+
 
 @attrs.frozen
 class WalkPlan:
@@ -94,6 +107,12 @@ class WalkPlan:
 def instances(layout: Layout, action: Action) -> int:
     """The number of instances of an action: of combinations of arguments."""
     return prod(layout.codes(param.type) for param in action.params)
+
+
+def tries(instances: int) -> int:
+    """The number of instances to try before the steps of an action are listed. ``instances``: all that may be drawn."""
+    # A list of few instances costs no more than some tries. Many misses in a row mean that hardly any is a step.
+    return min(instances // LISTED_FOR_A_TRY, MOST_TRIES)
 
 
 def strides(layout: Layout, action: Action) -> tuple[int, ...]:
