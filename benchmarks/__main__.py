@@ -13,7 +13,6 @@ from cyclopts.validators import Number
 from rich.console import Console
 
 from benchmarks.gathering import DEPTH, LONG, PARTS, QUICK, Effort, Part, gather
-from benchmarks.goals import readings
 from benchmarks.history import release_file, releases, show_history, store
 from benchmarks.machine import load, machine
 from benchmarks.report import show, to_json
@@ -35,7 +34,7 @@ def measure(
     whole: Annotated[bool, Parameter(help="also measure what takes long", negative=())] = False,
     only: Annotated[tuple[Part, ...], Parameter(help="measure this part only; may be repeated", negative=())] = (),
     quick: Annotated[bool, Parameter(help="small scopes once: does everything run?", negative=())] = False,
-    release: Annotated[str | None, Parameter(help="keep the goals as the results of this release")] = None,
+    release: Annotated[str | None, Parameter(help="keep the figures as the results of this release")] = None,
 ) -> None:
     """Measure Holdfast against other checkers, against C and against itself, and print every goal.
 
@@ -59,7 +58,7 @@ def measure(
     show(measured, facts, after, effort, _console())
     write(out, json.dumps(to_json(measured, facts, after), indent=2) + "\n")
     if kept is not None:
-        store(kept, facts, after, readings(measured))
+        store(kept, measured, facts, after)
     if not measured.complete:
         sys.exit(1)
 

@@ -12,7 +12,7 @@ from benchmarks import commands, engines, native, spin, tlc
 from benchmarks.limits import limits
 from benchmarks.measurements import Measurements
 from benchmarks.scope_search import ScopeSearch
-from holdfast.ir.load import model_names
+from holdfast.ir.load import names_in
 from holdfast.ir.system import Scope, System
 
 Part = Literal["check", "search", "walks", "live", "prove", "mutate", "verify", "test"]
@@ -20,6 +20,9 @@ LONG: frozenset[Part] = frozenset({"mutate", "verify", "test"})
 """The parts that only ``--whole`` measures, unless they are chosen."""
 QUICK: frozenset[Part] = frozenset({"check", "search", "walks", "live"})
 """The parts of ``--quick``."""
+
+MODELS = names_in(commands.ROOT / "models")
+"""All models of the repository, wherever the benchmark is called."""
 
 INTERPRETED = 400_000
 """The most states that the interpreter explores; its rate is measured on them."""
@@ -128,13 +131,13 @@ def live(measured: Measurements, effort: Effort) -> None:
 def prove(measured: Measurements, effort: Effort) -> None:
     """Proofs of all models, in one command."""
     effort.say("prove: all models")
-    measured.attempt("prove", partial(commands.once, ["prove", *model_names()]))
+    measured.attempt("prove", partial(commands.once, ["prove", *MODELS]))
 
 
 def mutate(measured: Measurements, effort: Effort) -> None:
     """Mutants of all models, in one command."""
     effort.say("mutate: all models")
-    measured.attempt("mutate", partial(commands.once, ["mutate", *model_names()]))
+    measured.attempt("mutate", partial(commands.once, ["mutate", *MODELS]))
 
 
 def verify(measured: Measurements, effort: Effort) -> None:

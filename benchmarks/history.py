@@ -14,10 +14,11 @@ from packaging.version import InvalidVersion, Version
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.goals import GOALS, Reading
+from benchmarks.goals import GOALS, Reading, readings
 from benchmarks.machine import Machine
-from benchmarks.measurements import Blank
+from benchmarks.measurements import Blank, Measurements
 from benchmarks.report import amount, bound
+from benchmarks.scope_search import ScopeSearch
 from holdfast.ir.errors import UsageError
 
 
@@ -34,12 +35,17 @@ class StoredReading:
 
 @attrs.frozen
 class ReleaseRecord:
-    """The results of one release. ``goals``: by the key of a goal. ``load_after``: as ``Machine.load``, at the end."""
+    """The results of one release.
+
+    ``goals``: by the key of a goal. ``rates``: distinct states per second, by scope and checker, such as
+    ``one_word.tlc``. ``load_after``: as ``Machine.load``, at the end.
+    """
 
     release: str
     machine: Machine
     load_after: float
     goals: dict[str, StoredReading]
+    rates: dict[str, float]
 
 
 def release_file(release: str, folder: Path) -> Path:
@@ -56,10 +62,11 @@ def release_file(release: str, folder: Path) -> Path:
     return path
 
 
-def store(path: Path, facts: Machine, load_after: float, found: Sequence[Reading]) -> None:
+def store(path: Path, measured: Measurements, facts: Machine, load_after: float) -> None:
     """Write the results of a release to the file that ``release_file`` gave."""
-    goals = {reading.goal.key: _stored(reading) for reading in found}
-    record = ReleaseRecord(path.name.removesuffix(".json"), facts, load_after, goals)
+    goals = {reading.goal.key: _stored(reading) for reading in readings(measured)}
+    rates = {name: value.rate for name, value in measured.values.items() if isinstance(value, ScopeSearch)}
+    record = ReleaseRecord(path.name.removesuffix(".json"), facts, load_after, goals, rates)
     path.parent.mkdir(parents=True, exist_ok=True)
     text = msgspec.json.format(msgspec.json.encode(record), indent=2)
     path.write_bytes(text + b"\n")
@@ -105,6 +112,8 @@ def show_history(found: Sequence[ReleaseRecord], console: Console) -> None:
         cells = [record.goals.get(goal.key) for record in found]
         table.add_row(goal.name, bound(goal), *("" if cell is None else _cell(cell) for cell in cells))
     console.print(table)
+    if any(record.rates for record in found):
+        console.print(_rates(found))
     for record in found:
         facts = record.machine
         console.print(
@@ -113,6 +122,16 @@ def show_history(found: Sequence[ReleaseRecord], console: Console) -> None:
             highlight=False,
             soft_wrap=True,
         )
+
+
+def _rates(found: Sequence[ReleaseRecord]) -> Table:
+    table = Table(title="Distinct states per second, by release", title_justify="left")
+    table.add_column("")
+    for record in found:
+        table.add_column(record.release, justify="right")
+    for name in dict.fromkeys(name for record in found for name in record.rates):
+        table.add_row(name, *(f"{record.rates[name]:,.0f}" if name in record.rates else "" for record in found))
+    return table
 
 
 def _cell(stored: StoredReading) -> str:

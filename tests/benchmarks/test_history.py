@@ -10,10 +10,10 @@ import attrs
 import pytest
 from rich.console import Console
 
-from benchmarks.goals import readings
 from benchmarks.history import ReleaseRecord, release_file, releases, show_history, store
 from benchmarks.machine import Machine
 from benchmarks.measurements import Measurements
+from benchmarks.scope_search import ScopeSearch
 from holdfast.ir.errors import UsageError
 
 FACTS = Machine(
@@ -24,7 +24,7 @@ FACTS = Machine(
 
 def measured(seconds: float) -> Measurements:
     """A run in which the first verdict took some seconds, and `prove` failed with a message that names a folder."""
-    found = Measurements(values={"check.cold": seconds})
+    found = Measurements(values={"check.cold": seconds, "one_word.spin": ScopeSearch(1_000_000, 6_000_000, 9, seconds)})
     found.fail("prove", "python ended with 1; it printed: /home/someone/holdfast is broken")
     return found
 
@@ -32,7 +32,7 @@ def measured(seconds: float) -> Measurements:
 def keep(folder: Path, release: str, seconds: float) -> Path:
     """Store results of a release."""
     path = release_file(release, folder)
-    store(path, FACTS, 1.5, readings(measured(seconds)))
+    store(path, measured(seconds), FACTS, 1.5)
     return path
 
 
@@ -51,6 +51,7 @@ def test_results_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert attrs.astuple(record.goals["check.cold"]) == (3.0, "s", True, 2.5, "met")
     assert attrs.astuple(record.goals["prove"]) == (60.0, "s", True, None, "failed")
     assert record.goals["mutate"].outcome == "not measured"
+    assert record.rates == {"one_word.spin": 400_000}
 
 
 def test_a_file_names_no_folder(tmp_path: Path) -> None:
@@ -75,6 +76,8 @@ def test_the_table_has_figures_side_by_side(tmp_path: Path) -> None:
     text = shown(releases(tmp_path))
     (row,) = (line for line in text.splitlines() if "first verdict" in line)
     assert row.index("at most 3 s") < row.index("4 s, missed") < row.index("2.5 s, met")
+    (row,) = (line for line in text.splitlines() if "one_word.spin" in line)
+    assert row.index("250,000") < row.index("400,000")
     assert "0.9.0: 2 cores, A Processor; load 0.10 before, 1.50 after; Python 3.11.7, llvmlite 0.50.0" in text
 
 
