@@ -37,11 +37,11 @@ def once(arguments: Sequence[str]) -> float:
         return holdfast(arguments, cache)
 
 
-def tests_of_a_clone() -> float:
-    """The seconds from a fresh clone of the last commit to the end of `make test`, with the set-up between them."""
+def fresh_clone(repository: Path = ROOT) -> float:
+    """The seconds of `make test` in a fresh clone of the last commit, with the set-up but without the cloning."""
     with tempfile.TemporaryDirectory(prefix="holdfast-clone-") as folder, empty_cache() as cache:
         clone = Path(folder, "clone")
-        output(["git", "clone", "--quiet", str(ROOT), str(clone)], "clone the repository")
+        output(["git", "clone", "--quiet", str(repository), str(clone)], "clone the repository")
         return _timed(["make", "test"], "test a fresh clone", clone, {CACHE_VARIABLE: cache})
 
 

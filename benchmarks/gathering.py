@@ -149,7 +149,7 @@ def verify(measured: Measurements, effort: Effort) -> None:
 def test(measured: Measurements, effort: Effort) -> None:
     """The tests that a change must pass, in a fresh clone."""
     effort.say("make test, in a fresh clone of the last commit")
-    measured.attempt("test", commands.tests_of_a_clone)
+    measured.attempt("test", commands.fresh_clone)
 
 
 PARTS: Mapping[Part, Callable[[Measurements, Effort], None]] = {

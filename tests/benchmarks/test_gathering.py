@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from benchmarks import commands, gathering
@@ -74,6 +76,30 @@ def test_a_command_that_ends_with_an_error_has_no_time() -> None:
 def test_a_command_takes_time() -> None:
     """The seconds of a command that succeeds are returned."""
     assert commands.once(["models"]) > 0
+
+
+def a_repository(folder: Path, recipe: str) -> Path:
+    """A repository whose `make test` runs a line of shell, with a file that was not committed."""
+    (folder / "Makefile").write_text(f"test:\n\t@{recipe}\n", encoding="utf-8")
+    person = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+    for arguments in (("init", "--quiet"), ("add", "Makefile"), (*person, "commit", "--quiet", "--message", "a")):
+        output(["git", *arguments], "make a repository", folder=str(folder))
+    (folder / "uncommitted").touch()
+    return folder
+
+
+def test_the_fresh_clone_are_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clone has what is committed, an empty cache, and neither search path nor environment of the caller."""
+    monkeypatch.setenv("PYTHONPATH", "elsewhere")
+    monkeypatch.setenv("VIRTUAL_ENV", "elsewhere")
+    recipe = 'test ! -e uncommitted -a -z "$$PYTHONPATH$$VIRTUAL_ENV" -a -z "$$(ls $$HOLDFAST_CACHE)"'
+    assert commands.fresh_clone(a_repository(tmp_path, recipe)) > 0
+
+
+def test_tests_that_fail_have_no_time(tmp_path: Path) -> None:
+    """If a test of the clone fails, there are no seconds, but an error."""
+    with pytest.raises(RuntimeError, match=r"make \(test a fresh clone\) ended with 2; it printed: make: .*3"):
+        commands.fresh_clone(a_repository(tmp_path, "exit 3"))
 
 
 @pytest.mark.parametrize(
