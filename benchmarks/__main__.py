@@ -29,7 +29,7 @@ app = App(name="benchmarks", help_format="plaintext")
 @app.default
 def measure(
     *,
-    out: Annotated[Path, Parameter(help="where to write the results as JSON")] = RESULTS,
+    out: Annotated[Path | None, Parameter(help="where to write the results as JSON (benchmarks/results)")] = None,
     repeat: Annotated[int, Parameter(help="how often to measure; the fastest counts", validator=Number(gte=1))] = 3,
     whole: Annotated[bool, Parameter(help="also measure what takes long", negative=())] = False,
     only: Annotated[tuple[Part, ...], Parameter(help="measure this part only; may be repeated", negative=())] = (),
@@ -47,8 +47,10 @@ def measure(
     if whole and only:
         raise UsageError("--whole measures every part; leave out --only, or --whole")
     kept = None if release is None else release_file(release, HISTORY)
-    RESULTS.parent.mkdir(exist_ok=True)
-    check_writable(out)
+    if out is None:
+        RESULTS.parent.mkdir(exist_ok=True)
+    results = out or RESULTS
+    check_writable(results)
     parts = only or (QUICK if quick else PARTS.keys() - (frozenset() if whole else LONG))
     progress = Console(stderr=True)
     effort = Effort(1 if quick else repeat, quick, lambda text: progress.print(text, style="dim"))
@@ -56,7 +58,7 @@ def measure(
     measured = gather(parts, effort)
     after = load()
     show(measured, facts, after, effort, _console())
-    write(out, json.dumps(to_json(measured, facts, after), indent=2) + "\n")
+    write(results, json.dumps(to_json(measured, facts, after), indent=2) + "\n")
     if kept is not None:
         store(kept, measured, facts, after)
     if not measured.complete:
