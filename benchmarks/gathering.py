@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from functools import partial
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache, partial
 from typing import Literal
 
 import attrs
@@ -65,24 +65,21 @@ def check(measured: Measurements, effort: Effort) -> None:
 
 def search(measured: Measurements, effort: Effort) -> None:
     """Searches of the benchmark's model by every checker, and what the machine allows two threads."""
-    model = engines.system()
     for name in effort.scopes:
-        scope = model.scopes[name]
-        explored = partial(engines.explore, model, name, engine="kernel")
         effort.say(f"{name}: the interpreter, and the kernel by parts")
-        measured.attempt(f"{name}.interpreter", partial(_interpreted, model, name))
+        measured.attempt(f"{name}.interpreter", partial(_interpreted, name))
         # The first search compiles the kernel. Of several, the fastest counts, which is a later one.
-        measured.attempt(f"{name}.one", partial(explored, cores=1), cost=seconds)
-        measured.attempt(f"{name}.profile", partial(engines.profile, model, name))
+        measured.attempt(f"{name}.one", partial(_searched, name, 1), cost=seconds)
+        measured.attempt(f"{name}.profile", partial(_profiled, name))
         race(
             measured,
             name,
             {
-                "one": partial(explored, cores=1),
-                "two": partial(explored, cores=2),
-                "c": partial(_compiled, scope),
-                "spin": partial(spin.explore, scope),
-                "tlc": partial(tlc.explore, scope),
+                "one": partial(_searched, name, 1),
+                "two": partial(_searched, name, 2),
+                "c": partial(_compiled, name),
+                "spin": partial(_with_spin, name),
+                "tlc": partial(_with_tlc, name),
             },
             effort,
         )
@@ -110,14 +107,13 @@ def race(measured: Measurements, scope: str, checkers: Mapping[str, Callable[[],
 
 def walks(measured: Measurements, effort: Effort) -> None:
     """Random runs, and those of TLC's simulation."""
-    model, traces = engines.system(), 20_000 if effort.quick else 1_000_000
-    walked = partial(engines.walked, model, "one_word", traces=traces, depth=DEPTH)
-    simulated = partial(tlc.simulate, model.scopes["one_word"], runs=200 if effort.quick else 10_000, depth=DEPTH)
+    traces, runs = (20_000, 200) if effort.quick else (1_000_000, 10_000)
     for turn in range(effort.repeat):
         effort.say(f"walks: turn {turn + 1} of {effort.repeat}")
-        measured.attempt("simulated", simulated, cost=lambda found: 1 / found.rate)
-        measured.attempt("walked", walked, cost=lambda rate: 1 / rate)
-        measured.attempt("drawn", partial(walked, properties=["opened_has_owner"]), cost=lambda rate: 1 / rate)
+        measured.attempt("simulated", partial(_simulated, runs), cost=lambda found: 1 / found.rate)
+        measured.attempt("walked", partial(_walked, traces), cost=lambda rate: 1 / rate)
+        # Runs that check one cheap property spend their time on drawing steps.
+        measured.attempt("drawn", partial(_walked, traces, ["opened_has_owner"]), cost=lambda rate: 1 / rate)
 
 
 def live(measured: Measurements, effort: Effort) -> None:
@@ -168,12 +164,46 @@ def _counts(found: ScopeSearch) -> tuple[int, int, int]:
     return found.distinct, found.generated, found.depth
 
 
-def _compiled(scope: Scope) -> ScopeSearch:
+@cache
+def model() -> System:
+    """The benchmark's model. Each measurement asks for it, so if it does not compile, each of them fails."""
+    return engines.system()
+
+
+def _scope(name: str) -> Scope:
+    return model().scopes[name]
+
+
+def _searched(name: str, cores: int) -> ScopeSearch:
+    return engines.explore(model(), name, engine="kernel", cores=cores)
+
+
+def _profiled(name: str) -> engines.SearchProfile:
+    return engines.profile(model(), name)
+
+
+def _compiled(name: str) -> ScopeSearch:
     """The faster one of the programs that the C compilers of this machine make."""
+    scope = _scope(name)
     return min((native.explore(scope, compiler) for compiler in native.compilers()), key=seconds)
 
 
-def _interpreted(model: System, name: str) -> ScopeSearch:
+def _with_spin(name: str) -> ScopeSearch:
+    return spin.explore(_scope(name))
+
+
+def _with_tlc(name: str) -> ScopeSearch:
+    return tlc.explore(_scope(name))
+
+
+def _interpreted(name: str) -> ScopeSearch:
     """The interpreter's search. It stops early in a large scope, so it counts for its rate alone."""
-    limited = partial(engines.explore, model, name, engine="interpreter")
-    return limited() if name == "small" else limited(states=INTERPRETED)
+    return engines.explore(model(), name, engine="interpreter", states=None if name == "small" else INTERPRETED)
+
+
+def _walked(traces: int, properties: Sequence[str] | None = None) -> float:
+    return engines.walked(model(), "one_word", traces=traces, depth=DEPTH, properties=properties)
+
+
+def _simulated(runs: int) -> tlc.SimulationSpeed:
+    return tlc.simulate(_scope("one_word"), runs=runs, depth=DEPTH)

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import attrs
 
+from benchmarks.programs import AbsentProgram
 from holdfast.ir.errors import UsageError
 
 T = TypeVar("T")
@@ -45,7 +46,7 @@ class Measurements:
         try:
             value = measure()
         except Exception as error:  # noqa: BLE001 - a failure is a row of the table; the others are still measured
-            self.fail(name, _line(error), absent=isinstance(error, UsageError))
+            self.fail(name, _line(error), absent=isinstance(error, AbsentProgram))
         else:
             self.values[name] = min(self.values[name], value, key=cost) if name in self.values else value
 

@@ -6,9 +6,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from benchmarks.programs import output
+from benchmarks.programs import AbsentProgram, output
 from benchmarks.scope_search import ScopeSearch
-from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Scope
 
 SOURCE = Path(__file__).with_name("takeover.c")
@@ -17,10 +16,10 @@ OPTIONS = ("-std=gnu11", "-O3", "-march=native")
 
 
 def compilers() -> tuple[str, ...]:
-    """The C compilers on PATH. Raises UsageError if there is none."""
+    """The C compilers on PATH. Raises AbsentProgram if there is none."""
     found = tuple(name for name in COMPILERS if shutil.which(name) is not None)
     if not found:
-        raise UsageError(f"there is no C compiler on PATH ({' or '.join(COMPILERS)}); install gcc")
+        raise AbsentProgram(f"there is no C compiler on PATH ({' or '.join(COMPILERS)}); install gcc")
     return found
 
 

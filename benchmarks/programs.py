@@ -6,6 +6,12 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from holdfast.ir.errors import UsageError
+
+
+class AbsentProgram(UsageError):
+    """A program that a measurement needs is not installed; the message says how to install it."""
+
 
 def output(
     command: Sequence[str], task: str, *, folder: str | None = None, environment: Mapping[str, str] | None = None

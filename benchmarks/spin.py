@@ -9,9 +9,8 @@ from pathlib import Path
 
 from benchmarks import native
 from benchmarks.clock import now
-from benchmarks.programs import output
+from benchmarks.programs import AbsentProgram, output
 from benchmarks.scope_search import ScopeSearch
-from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Scope
 
 SOURCE = Path(__file__).with_name("takeover.pml")
@@ -26,9 +25,9 @@ _UNFINISHED = "Search not completed"
 
 
 def compiler() -> str:
-    """The compiler for Spin's program. Raises UsageError if there is none, or no Spin."""
+    """The compiler for Spin's program. Raises AbsentProgram if there is none, or no Spin."""
     if shutil.which("spin") is None:
-        raise UsageError("there is no spin on PATH; install Spin, on Debian the package spin")
+        raise AbsentProgram("there is no spin on PATH; install Spin, on Debian the package spin")
     return native.compilers()[0]
 
 

