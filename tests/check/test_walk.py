@@ -24,7 +24,7 @@ from holdfast.lower.random_runs.plan import (
     Schedule,
     by_priority,
 )
-from tests.check.walking import ENDS, FINAL_AT_TWO, GATES, LADDER, MANY_DOORS, WalkPair, noted, runs_of
+from tests.check.walking import ENDS, FINAL_AT_TWO, GATES, LADDER, MANY_DOORS, REST, WalkPair, noted, runs_of
 from tests.kernel.plain import use_python
 
 Compiled = Callable[[str], System]
@@ -135,6 +135,11 @@ FAULTS = {
     "the swarm": ("if below(work, 100) < share else 1", "if below(work, 100) <= share else 1"),
     "the weights": ("drawn = 1 + below", "drawn = below"),
     "who comes back": ("if place == 0:", "if place == able - 1:"),
+    "a second try at what changes nothing": ("not (moving and state_of(seen, 0) == s)", "True"),
+    "a second list of what changes nothing": (
+        "if state_of(seen, i) != s:\n            list_step",
+        "if True:\n            list_step",
+    ),
     "a return that leads nowhere": ("< 0 and leads_on(a, s, seen) else 0", "< 0 and offers(a, s, seen) else 0"),
     "the weight on return": ("poke(work, WEIGHTS + a, -peek(work, WEIGHTS + a))", "poke(work, WEIGHTS + a, 1)"),
     "the order of steps": ("if less == rank:", "if True:"),
@@ -157,6 +162,8 @@ ELSEWHERE = {
     "cuts counted twice": (ENDS, None),
     "a shortest run": (MANY_DOORS, None),
     "the instances of a process": (GATES.replace("GATE", "key > N(3)"), 2),
+    "a second try at what changes nothing": (REST, None),
+    "a second list of what changes nothing": (REST, None),
 }
 """The model and the priorities for faults that no run of LADDER meets."""
 

@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.ir.system import System
 from holdfast.lower.random_runs.plan import LISTED_FOR_A_TRY, MOST_TRIES, STILL, tries
-from tests.check.walking import GATES, MANY_DOORS, WalkPair, noted, runs_of
+from tests.check.walking import GATES, MANY_DOORS, REST, WalkPair, noted, runs_of
 
 Compiled = Callable[[str], System]
 
@@ -112,3 +112,16 @@ def test_a_walk_that_tries_takes_the_steps_of_the_model(compiled: Compiled) -> N
         for new, action, args in run.edges:
             assert (new, args) in walker.machine.successors[action](state)
             state = new
+
+
+def test_a_run_that_has_tried_all_goes_on_with_what_moves(compiled: Compiled) -> None:
+    """After a step that changed nothing, and if no other action is left, the next step changes the state."""
+    system = compiled(REST)
+    both = WalkPair.of(system, system.scopes["tiny"], 4, 30)
+
+    for number in range(60):
+        run = both.walker.run(number)
+        assert run.stop == STILL
+        # At most one step in each of four states changes nothing, though 15 of 16 steps do.
+        assert 3 <= len(run.edges) <= 7
+    assert noted(both.walks.runs(0, 60)) == noted(WalkPair.of(system, system.scopes["tiny"], 4, 30).interpreted(60))

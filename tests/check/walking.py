@@ -141,6 +141,19 @@ GATES = """
 """
 """An action of 512 instances, so 32 are tried. GATE decides how many of them are steps."""
 
+REST = """
+    n: N
+    tiny = Scope({N: 3})
+    @init
+    def zero(self) -> None:
+        self.n = N(0)
+    @action
+    def step_on(self, a: N, b: N) -> None:
+        if a == N(3) and b == N(3):
+            self.n = self.n + 1
+"""
+"""An action of 16 instances, of which one changes the state."""
+
 
 @attrs.frozen
 class WalkPair:

@@ -171,11 +171,12 @@ class _Walk:
         stop, stayed = (DEPTH, False) if violation is None else (VIOLATED, False)
         while violation is None and len(self.edges) < self.plan.depth:
             prioritised = len(self.edges) < self.plan.schedule.prioritised
-            edge = self._draw_step(prioritised)
+            edge = self._draw_by_priority() if prioritised else self._draw(None)
             waits = stayed and not prioritised
-            if edge is None and ((waits and self._moves()) or self._brings_back()):
-                self.left = list(self.weights)
-                edge = self._draw_step(prioritised)
+            if edge is None and waits:
+                edge = self._draw_moving()
+            if edge is None and self._brings_back():
+                edge = self._draw_by_priority() if prioritised else self._draw_moving()
             if edge is None:
                 stop = STILL if waits else self._why_no_step()
                 violation = self.walker.judge.deadlock() if stop == VIOLATED else None
@@ -206,11 +207,16 @@ class _Walk:
 
     # Drawing --------------------------------------------------------------------------------------------------
 
-    def _draw_step(self, prioritised: bool) -> Edge | None:
-        return self._draw_by_priority() if prioritised else self._draw(None)
+    def _draw_moving(self) -> Edge | None:
+        """Draw among all actions of the run, only steps that change the state. None if no action has such a step."""
+        self.left = list(self.weights)
+        return self._draw(None, moving=True)
 
-    def _draw(self, process: int | None) -> Edge | None:
-        """Draw an action by weight among those that are left, then one of its steps. None if no action has a step."""
+    def _draw(self, process: int | None, *, moving: bool = False) -> Edge | None:
+        """Draw an action by weight among those that are left, then one of its steps. None if no action has a step.
+
+        If ``moving``, only steps that change the state count.
+        """
         while any(self.left):
             # Find the action whose share of the total weight the number falls into.
             drawn = self.chance.below(sum(self.left))
@@ -221,9 +227,11 @@ class _Walk:
             choices = self.walker.choices(action, process)
             for _ in range(tries(choices)):
                 tried = self.walker.attempt(self.state, action, process, self.chance.below(choices))
-                if tried is not None:
+                if tried is not None and not (moving and tried[0] == self.state):
                     return tried
             steps = self.walker.steps(self.state, action, process)
+            if moving:
+                steps = [edge for edge in steps if edge[0] != self.state]
             if steps:
                 return steps[self.chance.below(len(steps))]
             # The action has no step in this state, so draw among the others.
@@ -263,17 +271,13 @@ class _Walk:
 
     # Ending ---------------------------------------------------------------------------------------------------
 
-    def _moves(self) -> bool:
-        """Whether an action that is not omitted has a step to another state."""
-        return any(self._leads_on(action) for action, weight in enumerate(self.weights) if weight)
-
-    def _leads_on(self, action: int) -> bool:
-        """Whether an action has a step to another state."""
-        return any(new != self.state for new, _, _ in self.walker.steps(self.state, action, None))
-
     def _brings_back(self) -> bool:
         """Bring one omitted action back that has a step to another state. Returns False if none has one."""
-        able = [action for action in self.omitted if self._leads_on(action)]
+        able = [
+            action
+            for action in self.omitted
+            if any(new != self.state for new, _, _ in self.walker.steps(self.state, action, None))
+        ]
         if not able:
             return False
         action = able[self.chance.below(len(able))]

@@ -137,6 +137,17 @@ def only(process, stride, count, work, seen):
     return kept
 
 
+@jit
+def only_moving(s, count, seen):
+    """Reduce the list of steps to those that change the state; returns their number."""
+    kept = 0
+    for i in range(count):
+        if state_of(seen, i) != s:
+            list_step(seen, kept, number_of(seen, i), state_of(seen, i))
+            kept += 1
+    return kept
+
+
 @inlined
 def ranked(seen, count, rank):
     """The place of the listed step that has exactly ``rank`` others before it in the order of the arguments.
@@ -167,8 +178,11 @@ def reset_weights(process, work):
 
 
 @inlined
-def try_some(a, s, process, work, seen):
-    """Try some instances of an action, as ``plan.tries`` says; returns whether one is a step, which is then listed."""
+def try_some(a, s, process, moving, work, seen):
+    """Try some instances of an action, as ``plan.tries`` says; returns whether one is a step, which is then listed.
+
+    If ``moving``, only a step that changes the state counts.
+    """
     count, stride = choices(a), peek(work, STRIDES + a)
     shared = process >= 0 and stride > 0
     elements = peek(work, PROCESSES) - 1
@@ -178,14 +192,17 @@ def try_some(a, s, process, work, seen):
         number = below(work, count)
         if shared:
             number = (number // stride * elements + process) * stride + number % stride
-        if attempt(a, s, number, seen):
+        if attempt(a, s, number, seen) and not (moving and state_of(seen, 0) == s):
             return True
     return False
 
 
-@inlined
-def draw_step(s, process, work, seen):
-    """Draw an action by weight among those left, and one of its steps: action and place, or -1 if none has a step."""
+@jit
+def draw_step(s, process, moving, work, seen):
+    """Draw an action by weight among those left, and one of its steps: action and place, or -1 if none has a step.
+
+    If ``moving``, only steps that change the state count.
+    """
     total = 0
     for a in range(ACTIONS):
         total += peek(work, LEFT + a)
@@ -195,11 +212,13 @@ def draw_step(s, process, work, seen):
         while x >= peek(work, LEFT + a):
             x -= peek(work, LEFT + a)
             a += 1
-        if try_some(a, s, process, work, seen):
+        if try_some(a, s, process, moving, work, seen):
             return a, 0
         count = offers(a, s, seen)
         if process >= 0 and peek(work, STRIDES + a) > 0:
             count = only(process, peek(work, STRIDES + a), count, work, seen)
+        if moving:
+            count = only_moving(s, count, seen)
         if count > 0:
             return a, ranked(seen, count, below(work, count))
         # The action has no step in this state: it is out of the draw until the state changes.
@@ -219,7 +238,7 @@ def draw_by_priority(s, step, work, seen):
     while place < processes:
         process = peek(work, ORDER + place)
         reset_weights(process, work)
-        a, j = draw_step(s, process, work, seen)
+        a, j = draw_step(s, process, False, work, seen)
         if a < 0:
             place += 1
         elif change:

@@ -84,15 +84,6 @@ def leads_on(a, s, seen):
 
 
 @jit
-def moves(s, work, seen):
-    """Whether some step of the run's actions (not the omitted ones) leads to another state."""
-    found = False
-    for a in range(ACTIONS):
-        found = found or (peek(work, WEIGHTS + a) > 0 and leads_on(a, s, seen))
-    return found
-
-
-@jit
 def brings_back(s, work, seen):
     """Bring one omitted action back that has a step to another state. Returns False if none has one."""
     able = 0
@@ -142,21 +133,23 @@ def draw(s, step, stayed, work, seen):
 
     The action is -1 if no action has a step, and -2 if no step changes the state.
     """
-    waits = stayed and step >= peek(work, PRIORITISED)
-    # A second draw follows at most once: then some action has a step that changes the state.
-    for again in range(2):
-        if step < peek(work, PRIORITISED):
+    prioritised = step < peek(work, PRIORITISED)
+    waits = stayed and not prioritised
+    moving = False
+    # The draw is repeated at most twice: among the steps that change the state, and after an action came back.
+    while True:
+        if prioritised:
             a, j, place = draw_by_priority(s, step, work, seen)
         else:
-            a, j = draw_step(s, -1, work, seen)
+            a, j = draw_step(s, -1, moving, work, seen)
             place = 0
-        if a >= 0 or again == 1:
-            break
+        if a >= 0:
+            return a, j, place
         # After a step that changed nothing, actions are out of the draw although they may have steps.
-        if not ((waits and moves(s, work, seen)) or brings_back(s, work, seen)):
+        if (moving or not waits) and not brings_back(s, work, seen):
             return -2 if waits else -1, 0, 0
+        moving = True
         reset_weights(-1, work)
-    return a, j, place
 
 
 @jit

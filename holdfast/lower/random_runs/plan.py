@@ -14,10 +14,10 @@ A run is drawn in this order, all from its own stream:
    all steps are equally likely; to try an instance costs far less than to list the steps of thousands.
 
 An action that has no step, or whose step changed nothing, is not drawn again before the state changes: most requests
-that arrive change nothing, and a run that repeats them goes nowhere. When no action is left to draw, there are three
-cases. If some action of the run has a step that changes the state, all may be drawn again. Otherwise, if an omitted
-action has such a step, one of these actions comes back, all equally likely, with the weight that was drawn for it: a
-run never ends for the swarm's sake. If no action of the model has such a step, the run ends.
+that arrive change nothing, and a run that repeats them goes nowhere. When no action is left to draw, all may be drawn
+again, and only steps that change the state count. If no action of the run has such a step, and an omitted action has
+one, one of these actions comes back, all equally likely, with the weight that was drawn for it: a run never ends for
+the swarm's sake. If no action of the model has such a step, the run ends.
 
 With priorities, a step is drawn from the steps of one process: the one with the highest priority that has a step. At a
 change point that process first falls to the lowest priority. A process whose step changed nothing also falls, because
