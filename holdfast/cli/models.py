@@ -22,7 +22,8 @@ def models() -> int:
     for heading in ("model", "what it is", "scopes", "variants"):
         table.add_column(heading, overflow="fold")
     for name, system in systems.items():
-        table.add_row(name, _summary(classes[name]), ", ".join(system.scopes), ", ".join(system.variants) or "none")
+        scopes = ", ".join([*system.scopes, *system.run_scopes])
+        table.add_row(name, _summary(classes[name]), scopes, ", ".join(system.variants) or "none")
     show(table)
     say("\nTry `holdfast check NAME`.")
     return 0

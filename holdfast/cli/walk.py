@@ -21,7 +21,8 @@ from holdfast.cli.output import Ticker, check_writable, note, say, write
 from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.cli.walk_log import NO_LOG, LogOptions
 from holdfast.ir.errors import UsageError
-from holdfast.ir.scopes import WALKED, usual_scope
+from holdfast.ir.scopes import UNSEARCHED, scope_of_runs, usual_scope
+from holdfast.ir.system import Scope
 from holdfast.ir.variants import load_variant
 from holdfast.records.search import search_record
 from holdfast.trace.itf import itf_text
@@ -36,7 +37,7 @@ def walk(
     /,
     *,
     runs: Annotated[int, RUNS] = PLAIN.traces,
-    depth: int = PLAIN.depth,
+    depth: int | None = None,
     seed: str = "0",
     run: int | None = None,
     scope: str | None = None,
@@ -68,13 +69,13 @@ def walk(
     runs
         How many runs to make (100000).
     depth
-        How many steps a run may take (50).
+        How many steps a run may take; otherwise what the scope says, or 50.
     seed
         The seed of all runs: a number, or hexadecimal such as 0x5eed (0).
     run
         Make only the run with this number.
     scope
-        The scope of the runs; otherwise default, or tiny.
+        The scope of the runs; otherwise the model's scope for runs, or default, or tiny.
     variant
         Choose a named variant of the model. May be repeated.
     without
@@ -109,9 +110,7 @@ def walk(
         Reports for other tools.
     """
     limits = Budget() if budget is None else Budget.parse(budget)
-    options = WalkOptions(
-        seed=seed_number(seed), traces=runs, depth=depth, run=run, pct=pct, pct_sort=pct_sort, swarm=swarm
-    )
+    number = seed_number(seed)
     system = load_variant(model, variant, without)
     if log.log is not None:
         others = {
@@ -125,16 +124,26 @@ def walk(
             "--no-shrink": not shrink,
             "--no-swarm": not swarm,
             "--runs": runs != PLAIN.traces,
-            "--depth": depth != PLAIN.depth,
+            "--depth": depth is not None,
             "--run": run is not None,
             "--pct": pct is not None,
         }
         for option, given in (others | reports.given).items():
             if given:
                 raise UsageError(f"{option}: --log writes one run, and looks for no violation; leave it out")
-        log.write(system, usual_scope(system, scope, WALKED), options.seed)
+        log.write(system, usual_scope(system, scope, UNSEARCHED), number)
         return HOLDS
     log.check_alone()
+    chosen = scope_of_runs(system, scope)
+    options = WalkOptions(
+        seed=number,
+        traces=runs,
+        depth=depth_of_runs(chosen, depth),
+        run=run,
+        pct=pct,
+        pct_sort=pct_sort,
+        swarm=swarm,
+    )
     # Check options and files now, so that a mistake shows before the runs and not after them.
     reports.prepare(json=json)
     if itf is not None:
@@ -142,7 +151,7 @@ def walk(
     with Ticker() as ticker:
         result = walk_runs(
             system,
-            usual_scope(system, scope, WALKED),
+            chosen,
             options,
             properties=property or None,
             engine=engine,
@@ -160,6 +169,11 @@ def walk(
             note(f"holdfast: nothing is violated, so {itf} is not written")
     reports.give([search_record(system, result, "walk", expected=expect == "violated")])
     return _exit_code(result, expect, json)
+
+
+def depth_of_runs(scope: Scope, given: int | None) -> int:
+    """The most steps of a run: the number that is given, else what the scope says, else 50."""
+    return next(depth for depth in (given, scope.depth, PLAIN.depth) if depth is not None)
 
 
 def seed_number(text: str) -> int:

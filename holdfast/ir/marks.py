@@ -50,11 +50,12 @@ class VariantMark:
 
 @attrs.frozen
 class ScopeMark:
-    """A scope as the author wrote it: types to sizes, actions to budgets, constants to values."""
+    """A scope as the author wrote it: types to sizes, actions to budgets, constants to values; a depth, or None."""
 
     sizes: Mapping[type, int]
     budgets: Mapping[str, int]
     given: Mapping[str, object]
+    depth: object = None
 
 
 setattr(ScopeMark, MARK, "scope")

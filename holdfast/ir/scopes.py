@@ -12,8 +12,8 @@ TINY, DEFAULT, LIVE = "tiny", "default", "live"
 USUAL = (TINY, DEFAULT)
 """The scopes of a search, in the order in which it takes them."""
 
-WALKED = (DEFAULT, TINY)
-"""The scopes of random runs. They use the first one that the model has."""
+UNSEARCHED = (DEFAULT, TINY)
+"""The scopes of a random run in a model without a scope for runs. The run uses the first one that the model has."""
 
 
 def usual_scopes(system: System, name: str | None = None) -> list[Scope]:
@@ -32,6 +32,16 @@ def usual_scope(system: System, name: str | None, order: Sequence[str]) -> Scope
     Raises UsageError if there is none.
     """
     return system.scope(name) if name is not None else _declared(system, order)[0]
+
+
+def scope_of_runs(system: System, name: str | None) -> Scope:
+    """The scope of that name. Without a name: the first scope for random runs, else default, else tiny.
+
+    Raises UsageError if there is none.
+    """
+    if name is None and system.run_scopes:
+        return next(iter(system.run_scopes.values()))
+    return usual_scope(system, name, UNSEARCHED)
 
 
 def any_scope(system: System, name: str | None = None) -> Scope:

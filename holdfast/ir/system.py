@@ -105,7 +105,8 @@ class Scope:
 
     ``sizes``: the number of elements of each Sort and the greatest value of each Nat. ``budgets``: how often an action
     may happen in one run. ``given``: for each given constant its values, in the order of its keys. A value is an
-    element index, a number, a truth value, the name of an Enum member, or None.
+    element index, a number, a truth value, the name of an Enum member, or None. ``depth``: the steps of a random run,
+    in a scope for random runs; None in a scope for searches.
     """
 
     name: str
@@ -113,6 +114,7 @@ class Scope:
     budgets: Mapping[str, int]
     given: Mapping[str, tuple[bool | int | str | None, ...]]
     at: Place
+    depth: int | None = None
 
     def size(self, key: Key) -> int:
         """The number of values of a key type in this scope."""
@@ -146,6 +148,8 @@ class Declaration:
 class System:
     """A compiled model, for one choice of variants and removed rules.
 
+    ``scopes``: the scopes for searches. ``run_scopes``: the scopes for random runs, which are too large for a search;
+    so whoever takes all scopes leaves them out.
     ``python``: the model's class, for the CPython executor. The engines do not use it.
     """
 
@@ -162,6 +166,7 @@ class System:
     enums: tuple[EnumType, ...]
     ints: tuple[IntType, ...]
     scopes: Mapping[str, Scope]
+    run_scopes: Mapping[str, Scope]
     variants: Mapping[str, str]
     """Every named variant the model offers, with its one-line description."""
     chosen: tuple[str, ...]
@@ -183,10 +188,11 @@ class System:
         return next(rule for rule in self.rules if rule.label == label)
 
     def scope(self, name: str) -> Scope:
-        """The scope of that name. Raises UsageError if the model declares no such scope."""
-        if name not in self.scopes:
-            raise UsageError(f"{self.name} has no scope {name!r}; it has: {', '.join(self.scopes) or 'none'}")
-        return self.scopes[name]
+        """The scope of that name, of either kind. Raises UsageError if the model declares no such scope."""
+        known = {**self.scopes, **self.run_scopes}
+        if name not in known:
+            raise UsageError(f"{self.name} has no scope {name!r}; it has: {', '.join(known) or 'none'}")
+        return known[name]
 
     def of_kind(self, *kinds: PropertyKind) -> Iterator[Property]:
         """The properties of the given kinds, in the order of the source."""

@@ -110,11 +110,13 @@ def Scope(  # noqa: N802 - it reads as the declaration of a scope
     *,
     budgets: Mapping[str, int] | None = None,
     given: Mapping[str, object] | None = None,
+    depth: int | None = None,
 ) -> ScopeMark:
     """A finite size for the model, as a class attribute: ``tiny = Scope({Node: 2, Epoch: 3}, budgets={"crash": 1})``.
 
     ``sizes``: the number of elements of each Sort and the greatest value of each Nat. ``budgets``: how often an action
     may happen in one run. ``given``: the values of the constants that no initial condition sets, in the order of their
-    keys: ``{"node_of": (0, 0, 1)}``.
+    keys: ``{"node_of": (0, 0, 1)}``. ``depth``: the scope is for random runs, of at most so many steps each; nothing
+    searches it unless a command names it.
     """
-    return ScopeMark(dict(sizes), dict(budgets or {}), dict(given or {}))
+    return ScopeMark(dict(sizes), dict(budgets or {}), dict(given or {}), depth)

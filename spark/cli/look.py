@@ -13,8 +13,9 @@ from holdfast.check.result import HOLDS
 from holdfast.cli.options import RUNS
 from holdfast.cli.output import check_writable, note, say, write
 from holdfast.cli.reporting import GROUP, NO_REPORTS, Reports
+from holdfast.cli.walk import depth_of_runs
 from holdfast.ir.errors import UsageError
-from holdfast.ir.scopes import WALKED, usual_scope
+from holdfast.ir.scopes import scope_of_runs
 from holdfast.ir.variants import load_variant
 from spark.campaign.config import Config, traces_per_unit
 from spark.campaign.difference import compare, render_difference
@@ -123,7 +124,7 @@ def plan(
     cores: int,
     cores_per_machine: int = 8,
     scope: str | None = None,
-    depth: int = 50,
+    depth: int | None = None,
     s3: str | None = None,
 ) -> int:
     """Estimate the costs of a campaign: time, machine hours and storage, and how each number is computed.
@@ -141,9 +142,9 @@ def plan(
     cores_per_machine
         How many cores a machine has (8).
     scope
-        The scope of the target; otherwise default, or tiny.
+        The scope of the target; otherwise the model's scope for runs, or default, or tiny.
     depth
-        How many steps a run of the target may take (50).
+        How many steps a run of the target may take; otherwise what the scope says, or 50.
     s3
         The address of an S3 that is not Amazon's: http://HOST:PORT.
     """
@@ -164,15 +165,15 @@ def _storage(place: str, s3: str | None) -> FileStorage:
     return open_storage(place, s3 if place.startswith("s3://") else None)
 
 
-def _measure(name: str, scope: str | None, depth: int, traces: int) -> MeasuredCosts:
+def _measure(name: str, scope: str | None, depth: int | None, traces: int) -> MeasuredCosts:
     """Measure the rates of a model for about SAMPLE seconds on one core of this machine."""
     system = load_variant(name)
-    each = traces_per_unit(traces)
+    each, chosen = traces_per_unit(traces), scope_of_runs(system, scope)
     config = Config(
         target=name,
-        scope=usual_scope(system, scope, WALKED).name,
+        scope=chosen.name,
         traces=traces,
-        depth=depth,
+        depth=depth_of_runs(chosen, depth),
         seed=0,
         traces_per_unit=each,
     )

@@ -10,9 +10,9 @@ from holdfast.check.result import DEADLOCK, HOLDS, OUT_OF_BUDGET, VIOLATED
 from holdfast.cli.options import RUNS, Names
 from holdfast.cli.output import Ticker, note, say
 from holdfast.cli.reporting import NO_REPORTS, Reports
-from holdfast.cli.walk import seed_number
+from holdfast.cli.walk import depth_of_runs, seed_number
 from holdfast.ir.errors import UsageError
-from holdfast.ir.scopes import WALKED, usual_scope
+from holdfast.ir.scopes import scope_of_runs
 from holdfast.ir.system import System
 from holdfast.ir.variants import load_variant
 from holdfast.runs.selection import DEADLOCK as NO_STEP
@@ -35,7 +35,7 @@ def run(
     target: str,
     out: str,
     runs: Annotated[str, RUNS] = "1e6",
-    depth: int = 50,
+    depth: int | None = None,
     seed: str = "0",
     swarm: bool = True,
     scope: str | None = None,
@@ -63,14 +63,14 @@ def run(
     runs
         How many runs to make, such as 10000000 or 1e7 (1e6).
     depth
-        How many steps a run may take (50).
+        How many steps a run may take; otherwise what the scope says, or 50.
     seed
         The seed of all runs: a number, or hexadecimal such as 0x5eed (0).
     swarm
         Let each run leave out some actions and draw the others by its own random weights (the default), or let all
         runs draw from all actions with equal weights.
     scope
-        The scope of the runs; otherwise default, or tiny.
+        The scope of the runs; otherwise the model's scope for runs, or default, or tiny.
     variant
         Choose a named variant of the model. May be repeated.
     without
@@ -96,15 +96,15 @@ def run(
     limits = _limits(budget)
     storage = open_storage(out, s3)
     system = load_variant(target, variant, without)
-    wanted = parse_count("--runs", runs)
+    wanted, chosen = parse_count("--runs", runs), scope_of_runs(system, scope)
     config = Config(
         target=target,
-        scope=usual_scope(system, scope, WALKED).name,
+        scope=chosen.name,
         variants=system.chosen,
         removed=system.removed,
         properties=property,
         traces=wanted,
-        depth=depth,
+        depth=depth_of_runs(chosen, depth),
         seed=seed_number(seed),
         swarm=swarm,
         pct=pct,

@@ -17,9 +17,10 @@ from holdfast.ir.system import System
 from holdfast.lower.graph.fairness import Demands
 from holdfast.lower.kernel import graphs
 from holdfast.lower.kernel.kernel import Kernel
+from holdfast.lower.kernel.packing import MOST_RUN_WORDS, MOST_WORDS, Packing
 from holdfast.lower.layout import Layout
 from holdfast.lower.python.interpreter import Interpreter
-from tests.check.walking import WalkPair
+from tests.check.walking import WalkPair, noted
 from tests.kernel.comparing import Engines, differences
 from tests.kernel.plain import plain_build, use_python
 from tests.kernel.searching import equal_searches
@@ -104,6 +105,15 @@ def test_a_model_of_one_state(tmp_path: Path) -> None:
     )
     assert differences(Engines(system, system.scopes["tiny"]), states=1) == []
     assert equal_searches(system, "tiny").figures.distinct == 1
+
+
+def test_random_runs_take_many_words(tmp_path: Path) -> None:
+    """Kernel and interpreter make the same runs of states that are too wide for a search."""
+    system = cells(tmp_path, 60)
+    both = WalkPair.of(system, system.scopes["tiny"], 3, 40)
+
+    assert Packing(both.walker.machine.layout, MOST_RUN_WORDS).words > 2 * MOST_WORDS
+    assert noted(both.walks.runs(0, 100)) == noted(both.interpreted(100))
 
 
 def test_a_state_that_is_too_wide_is_refused(tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ import attrs
 import pytest
 
 from holdfast.ir.compile.results import results
-from holdfast.ir.errors import ModelError
+from holdfast.ir.errors import ModelError, UsageError
 from holdfast.ir.expr import TRUE, Expr, IfElse, Name
+from holdfast.ir.scopes import any_scope, scope_of_runs, smallest_scope, usual_scopes
 from holdfast.ir.types import BOOL, NatType
 from holdfast.lang import Model
 from holdfast.lower.python.interpreter import Interpreter
@@ -97,6 +98,39 @@ def test_scopes_are_read_in_order_with_sizes_and_budgets(build: Build) -> None:
     assert wide.sizes == {"Stream": 1, "Node": 3, "Epoch": 4}
     assert list(wide.budgets.items()) == [("elect", 2), ("crash", 0)]
     assert disagreement(system, "wide") is None
+
+
+RUNS = """
+    class M(Table):
+        far = Scope({Epoch: 9, Stream: 2, Node: 3}, budgets={"tick": 5}, depth=300)
+        wide = Scope({Epoch: 4, Stream: 1, Node: 3})
+
+        @action
+        def tick(self) -> None:
+            self.leader = None
+"""
+
+
+def test_a_scope_with_a_depth_is_for_random_runs(build: Build) -> None:
+    """Whoever takes all scopes, or one of them without a name, leaves it out; a name finds it."""
+    system = build(RUNS)
+
+    assert (list(system.scopes), list(system.run_scopes)) == (["tiny", "wide"], ["far"])
+    assert system.scope("far") is system.run_scopes["far"]
+    assert (system.scope("far").depth, system.scope("wide").depth) == (300, None)
+    assert [scope.name for scope in (*usual_scopes(system), any_scope(system), smallest_scope(system))] == ["tiny"] * 3
+    assert [scope.name for scope in usual_scopes(system, "far")] == ["far"]
+    with pytest.raises(UsageError, match="M has no scope 'near'; it has: tiny, wide, far"):
+        system.scope("near")
+
+
+def test_random_runs_take_the_scope_for_runs(build: Build) -> None:
+    """Without a name runs take the scope for runs; in a model without one they take default, or tiny."""
+    with_one, without = build(RUNS), build(RUNS.replace(", depth=300", ""))
+
+    assert scope_of_runs(with_one, None).name == "far"
+    assert scope_of_runs(with_one, "wide").name == "wide"
+    assert scope_of_runs(without, None).name == "tiny"
 
 
 def test_the_largest_sizes_and_budgets_are_taken(build: Build) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import attrs
 
+from holdfast.ir.compile.scopes import MOST_STEPS
 from holdfast.ir.errors import UsageError
 from holdfast.lower.random_runs.chance import MOST_SEED
 
 MOST_RUNS = 10**15
-MOST_STEPS = 1_000_000
-"""The largest depth of a run. Ctrl-C waits for the end of the current run, so runs must not get too long."""
 MOST_CHANGES = 100
 
 

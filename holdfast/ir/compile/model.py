@@ -126,6 +126,7 @@ class _Compiler:
         scopes = read_scopes(self.cls, self.source, self.types, variables, actions)
         for action in (init, *actions, *others):
             check_ghost_literals(action, all_by_name, scopes.values())
+        of_runs = {name: scope for name, scope in scopes.items() if scope.depth is not None}
         rules = tuple(_rules(init, actions))
         outcomes = read_outcomes(self.cls, self.source, rules, properties, self.offered, whole=not self.chosen)
         kinds = self.types.known.values()  # complete only now: compiling the bodies adds the types that they name
@@ -142,7 +143,8 @@ class _Compiler:
             nats=tuple(kind for kind in kinds if isinstance(kind, NatType)),
             enums=tuple(kind for kind in kinds if isinstance(kind, EnumType)),
             ints=tuple(kind for kind in kinds if isinstance(kind, IntType)),
-            scopes=scopes,
+            scopes={name: scope for name, scope in scopes.items() if name not in of_runs},
+            run_scopes=of_runs,
             variants=self.offered,
             chosen=self.chosen,
             removed=(),

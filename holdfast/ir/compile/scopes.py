@@ -15,6 +15,9 @@ from holdfast.ir.types import BoolType, EnumType, IntType, NatType, OptionalType
 
 Value = bool | int | str | None
 
+MOST_STEPS = 1_000_000
+"""The largest depth of random runs. Ctrl-C waits for the end of the current run, so runs must not get too long."""
+
 MOST = 254
 """The largest size, bound or budget: the explicit engines hold a cell in a byte."""
 
@@ -52,7 +55,12 @@ class _Reader:
     def read(self, mark: ScopeMark) -> Scope:
         sizes = self._sizes(mark.sizes)
         return Scope(
-            self.name, sizes, self._budgets(mark.budgets), self._given(mark.given, sizes), self.module.place(self.node)
+            self.name,
+            sizes,
+            self._budgets(mark.budgets),
+            self._given(mark.given, sizes),
+            self.module.place(self.node),
+            self._depth(mark.depth),
         )
 
     def _refuse(self, construct: str, problem: str, remedy: str) -> NoReturn:
@@ -88,6 +96,13 @@ class _Reader:
                 self._refuse(f"budget {name}: {budget!r}", "this is not a budget", f"use a number from 0 to {MOST}")
             budgets[name] = budget
         return {name: budgets[name] for name in names if name in budgets}
+
+    def _depth(self, given: object) -> int | None:
+        if given is None:
+            return None
+        if not isinstance(given, int) or isinstance(given, bool) or not 1 <= given <= MOST_STEPS:
+            self._refuse(f"depth {given!r}", "this is no depth of a run", f"use a number from 1 to {MOST_STEPS}")
+        return given
 
     # Given constants ------------------------------------------------------------------------------------------
 

@@ -30,7 +30,7 @@ class GraphSource(KernelSource):
         self.leads_to = leads_to
 
     def text(self) -> str:
-        parts = [*self._states()]
+        parts = [*self._states(), self._hashed()]
         parts += [
             self._every(action, "every", _GatherLabelledRows(self, action, self.demands))
             for action in self.system.actions

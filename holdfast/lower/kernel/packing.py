@@ -22,7 +22,10 @@ WORD_BITS = 63
 """The number of bits of a word that hold cells."""
 
 MOST_WORDS = 3
-"""The number of words that a state may take, at most."""
+"""The number of words that a state may take in a kernel that stores states."""
+
+MOST_RUN_WORDS = 16
+"""The number of words that a state may take in a kernel for random runs, which holds few states at a time."""
 
 
 @attrs.frozen
@@ -43,16 +46,16 @@ class Slot:
 
 
 class Packing:
-    """The words of a layout's states; raises UsageError for a state that takes more than three."""
+    """The words of a layout's states; raises UsageError for a state that takes more than ``most``."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, most: int = MOST_WORDS) -> None:
         self.layout = layout
         self.slots = self._slots()
         self.words = 1 + max((slot.word for slot in self.slots), default=0)
-        if self.words > MOST_WORDS:
+        if self.words > most:
             wide = ", ".join(f"{name} {bits}" for name, bits in layout.widest())
             raise UsageError(
-                f"scope {layout.scope.name}: a state takes {layout.bits} bits, more than {MOST_WORDS} words; "
+                f"scope {layout.scope.name}: a state takes {layout.bits} bits, more than {most} words; "
                 f"the widest fields are {wide}: choose a smaller scope"
             )
 

@@ -73,7 +73,7 @@ class KernelSource:
     def text(self) -> str:
         """All functions, each with its decorator, behind the constants that they need."""
         # Writing a function gives its rules and bounds their places in the statistics, so ``_module`` comes last.
-        parts = [*self._states(), self._canonical()]
+        parts = [*self._states(), self._hashed(), self._canonical()]
         parts += [self._step_masks(None, part) for part in ("body", "premise")]
         for action in self.system.actions:
             parts += [self._step_masks(action, part) for part in ("body", "premise")]
@@ -155,16 +155,19 @@ class KernelSource:
         yield f"def put(rows, i, s):\n{puts}"
         same = " and ".join(f"peek(rows, i * {count} + {word}) == s[{word}]" for word in words)
         yield f"def holds(rows, i, s):\n    return {same}\n"
+        yield "def wrapped(value):\n    return value + 1 if value >= 0 else value\n"
+        yield "def unwrapped(code):\n    return code - 1 if code > 0 else code\n"
+
+    def _hashed(self) -> str:
+        """A function to the hash of a state, for tables of states."""
         # Odd factors without a pattern in their bits, one for each word. Shift, multiplication and shift then spread
         # the bits of a state over the hash: the highest choose the partition, the lowest a row of the cache.
         factors = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
-        mixed = " ^ ".join(f"(np.uint64(s[{word}]) * np.uint64({factors[word]}))" for word in words)
+        mixed = " ^ ".join(f"(np.uint64(s[{word}]) * np.uint64({factors[word]}))" for word in range(self.packing.words))
         finish = (
             "    h ^= h >> np.uint64(32)\n    h *= np.uint64(0xD6E8FEB86659FD93)\n    return h ^ (h >> np.uint64(29))\n"
         )
-        yield f"def hashed(s: State):\n    h = {mixed}\n{finish}"
-        yield "def wrapped(value):\n    return value + 1 if value >= 0 else value\n"
-        yield "def unwrapped(code):\n    return code - 1 if code > 0 else code\n"
+        return f"def hashed(s: State):\n    h = {mixed}\n{finish}"
 
     def _canonical(self) -> str:
         """A function to the least state of an orbit. A renaming is a few shifts: see ``_moved``."""

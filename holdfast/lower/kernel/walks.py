@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Action, Property
 from holdfast.lower.kernel.build import build
-from holdfast.lower.kernel.packing import Packing
+from holdfast.lower.kernel.packing import MOST_RUN_WORDS, Packing
 from holdfast.lower.kernel.walk_source import WalkSource
 from holdfast.lower.python.interpreter import Interpreter
 from holdfast.lower.random_runs.plan import STATE_BITS, STOPS, VIOLATED, Stops, WalkPlan, WalkTally
@@ -88,7 +88,7 @@ class Walks:
                 f"{machine.system.name} has {most} properties of one kind, and a walk checks at most "
                 f"{MOST_BITS} at once; choose some of them with --property"
             )
-        packing = Packing(machine.layout)
+        packing = Packing(machine.layout, MOST_RUN_WORDS)
         self._statistics = Statistics()
         source = WalkSource(
             packing,

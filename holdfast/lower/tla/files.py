@@ -8,6 +8,7 @@ from pathlib import Path
 
 import attrs
 
+from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Scope, System
 from holdfast.lower.tla.debts import DebtModule
 from holdfast.lower.tla.module import module_text
@@ -38,8 +39,14 @@ class Specification:
     def of(cls, system: System, scope: Scope, target: str) -> Specification:
         """The specification; ``target`` is the model's name on the command line.
 
-        Raises UsageError if the scope does not fit the model.
+        Raises UsageError for a scope for random runs, and if the scope does not fit the model.
         """
+        # The module declares the budgets of all scopes for searches, and of no others.
+        if scope.depth is not None:
+            raise UsageError(
+                f"scope {scope.name} of {system.name} is for random runs, and TLC searches all states of a scope; "
+                f"choose --scope {' or '.join(system.scopes) or 'NAME'}"
+            )
         signature = TlaSignature(system, module_name(target))
         module = ScopeModule(signature, scope, target)
         files = {
