@@ -66,7 +66,8 @@ class WalkSample:
 class Walks:
     """The compiled runs of an interpreter's system and scope. ``sampled`` runs count more, and take longer.
 
-    Raises UsageError for a state that takes too many words, and for more than ``MOST_BITS`` properties of one kind.
+    For ``quick`` see ``build``. Raises UsageError for a state that takes too many words, and for more than
+    ``MOST_BITS`` properties of one kind.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class Walks:
         finals: Sequence[Property] = (),
         idempotent: Sequence[Action] = (),
         sampled: bool = False,
+        quick: bool = False,
     ) -> None:
         self.machine = machine
         self.plan = plan
@@ -102,7 +104,7 @@ class Walks:
             sampled=sampled,
         )
         self.sampled = sampled
-        self._module: Any = build(source.text(), "walk_driver.py")
+        self._module: Any = build(source.text(), "walk_driver.py", quick=quick)
         self._most_instances, self._words = source.most_instances, packing.words
         self._starts = np.array([packing.pack(state) for state in plan.starts], np.int64)
 
