@@ -58,6 +58,9 @@ def measure(
     measured = gather(parts, effort)
     after = load()
     show(measured, facts, after, effort, _console())
+    if measured.interrupted:
+        progress.print("benchmarks: interrupted; these are the figures until then, and none is stored")
+        sys.exit(130)
     write(results, json.dumps(to_json(measured, facts, after), indent=2) + "\n")
     if kept is not None:
         store(kept, measured, facts, after)

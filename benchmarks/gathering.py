@@ -45,11 +45,14 @@ class Effort:
 
 
 def gather(parts: Collection[Part], effort: Effort) -> Measurements:
-    """Measure the chosen parts, one after the other."""
+    """Measure the chosen parts, one after the other. After Ctrl-C, what was measured until then is returned."""
     measured = Measurements()
-    for part, measure in PARTS.items():
-        if part in parts:
-            measure(measured, effort)
+    try:
+        for part, measure in PARTS.items():
+            if part in parts:
+                measure(measured, effort)
+    except KeyboardInterrupt:
+        measured.interrupted = True
     return measured
 
 
@@ -148,7 +151,7 @@ def test(measured: Measurements, effort: Effort) -> None:
     measured.attempt("test", commands.fresh_clone)
 
 
-PARTS: Mapping[Part, Callable[[Measurements, Effort], None]] = {
+PARTS: dict[Part, Callable[[Measurements, Effort], None]] = {
     "check": check, "search": search, "walks": walks, "live": live,
     "prove": prove, "mutate": mutate, "verify": verify, "test": test,
 }  # fmt: skip

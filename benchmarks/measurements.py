@@ -31,10 +31,12 @@ class Measurements:
     """By name: every value that was measured, and a blank for every other that was tried.
 
     A name is that of the task, such as ``walks``, or of a scope and a checker, such as ``one_word.tlc``.
+    ``interrupted``: whether Ctrl-C ended the run early, so that not everything was tried.
     """
 
     values: dict[str, Any] = attrs.field(factory=dict)
     blanks: dict[str, Blank] = attrs.field(factory=dict)
+    interrupted: bool = False
 
     def attempt(self, name: str, measure: Callable[[], T], *, cost: Callable[[T], float] = lambda _: 0.0) -> None:
         """Measure once. Of several measurements of one name, the first with the least cost counts.

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 import benchmarks.__main__ as command
+from benchmarks import gathering
 from benchmarks.engines import PARTS, SearchProfile
-from benchmarks.gathering import Part
+from benchmarks.gathering import Effort, Part, gather
 from benchmarks.limits import Limits
 from benchmarks.measurements import Measurements
 from benchmarks.scope_search import ScopeSearch
@@ -129,12 +130,20 @@ def test_a_release_is_kept_and_shown(chosen: list[set[Part]], capsys: pytest.Cap
     assert "2 s, met" in capsys.readouterr().out
 
 
-def test_ctrl_c_ends_with_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """An interruption prints no traceback."""
+def test_ctrl_c_shows_what_was_measured(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """After an interruption the figures until then are printed; none is stored, and the code is 130."""
 
-    def interrupted(*_: object) -> Measurements:
+    def interrupted(_measured: Measurements, _effort: Effort) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(command, "gather", interrupted)
-    assert run() == 130
-    assert "Traceback" not in capsys.readouterr().err
+    monkeypatch.setattr(command, "gather", gather)
+    monkeypatch.setitem(gathering.PARTS, "check", lambda measured, _: measured.attempt("check.cold", lambda: 2.0))
+    monkeypatch.setitem(gathering.PARTS, "mutate", interrupted)
+    out = tmp_path / "out.json"
+    assert run("--only", "check", "--only", "mutate", "--release", "1.0", "--out", str(out)) == 130
+    printed = capsys.readouterr()
+    assert any("first verdict" in line and "2 s" in line for line in printed.out.splitlines())
+    assert printed.err.strip() == "benchmarks: interrupted; these are the figures until then, and none is stored"
+    assert list(tmp_path.rglob("*.json")) == []
