@@ -10,9 +10,9 @@ from pathlib import Path
 import attrs
 
 from holdfast.check.budget import INTERRUPTED, Budget
-from holdfast.check.prove.engine import prove
 from holdfast.check.prove.prover import SolverLimits
 from holdfast.check.prove.result import DISAGREES, ProofResult, ProofTiming, proof_to_json
+from holdfast.check.prove.side_by_side import ProofTask, proofs
 from holdfast.check.prove.text import fragment_lines, render_proof
 from holdfast.check.prove.unroll import DepthResult, unroll
 from holdfast.check.result import HOLDS
@@ -94,32 +94,34 @@ def print_proofs(
 ) -> int:
     """Prove each model; print and report the results. Returns the exit code."""
     results: list[ProofResult] = []
-    for each, system in asked.each():
-        with Ticker() as ticker:
-            result = prove(
-                system,
-                properties=asked.properties or None,
-                budget=asked.budget,
-                progress=ticker.show,
-                target=each.target,
-                lemmas_from=each.lemmas_from,
-                cores=asked.cores,
-                limits=asked.limits,
-                seeds=seeds,
-                length=length,
-                explain=explain,
-                suggest=suggest,
-                second=second,
-            )
-        results.append(result)
-        saved = _save(result)
-        if asked.json:
-            say(json_format.dumps(proof_to_json(result)))
-        else:
-            say(f"{render_proof(result, explain=explain, saved=saved)}\n")
-            _note_timing(system.name, result.timing, explain)
-        if result.ended_by == INTERRUPTED:
-            break
+    tasks = [
+        ProofTask(number, system, each.target, each.lemmas_from) for number, (each, system) in enumerate(asked.each())
+    ]
+    with Ticker() as ticker:
+        found = proofs(
+            tasks,
+            ticker.show,
+            cores=asked.cores,
+            budget=asked.budget,
+            properties=asked.properties or None,
+            limits=asked.limits,
+            seeds=seeds,
+            length=length,
+            explain=explain,
+            suggest=suggest,
+            second=second,
+        )
+        for system, result in zip(asked.systems, found, strict=False):
+            ticker.show("")
+            results.append(result)
+            saved = _save(result)
+            if asked.json:
+                say(json_format.dumps(proof_to_json(result)))
+            else:
+                say(f"{render_proof(result, explain=explain, saved=saved)}\n")
+                _note_timing(system.name, result.timing, explain)
+            if result.ended_by == INTERRUPTED:
+                break
     if itf is not None:
         _write_itf([trace for result in results for trace in _runs(result)], itf)
     asked.reports.give(

@@ -99,7 +99,7 @@ def prove(
     suggest
         Look for lemmas that exclude a counterexample (the default), or do not.
     cores
-        How many processes ask Z3; otherwise as many as there are cores.
+        How many processes ask Z3, or prove a model each; otherwise as many as there are cores.
     budget
         Stop at a limit of time or memory: 60s,2GB.
     json

@@ -24,7 +24,7 @@ Few and brief questions are asked in this process. There Ctrl-C takes effect onl
 """
 
 QuestionMaker = Callable[[], SolverQuestion | SolverAnswer]
-"""Makes a question when its turn comes; an Answer instead if the answer is already known."""
+"""Makes a question; an Answer instead if the answer is already known."""
 
 GLANCE = 0.05
 """The seconds between two checks of the limits while this process waits for an answer."""
@@ -96,9 +96,13 @@ class Askers:
         """
         here = not self._processes or (self._pool is None and len(questions) < MANY and seconds <= BRIEF)
         queue: deque[tuple[list[int], Iterator[SolverAnswer]]] = deque()
-        for numbers in _members(["" for _ in questions] if groups is None else groups):
+        # Made in this order, whatever the groups: formulas number their names, and Z3's search depends on the names.
+        every: list[SolverQuestion | SolverAnswer] = []
+        for make in questions:
             self._look()
-            made = [questions[number]() for number in numbers]
+            every.append(make())
+        for numbers in _members(["" for _ in questions] if groups is None else groups):
+            made = [every[number] for number in numbers]
             if here:
                 found = self._asked_here(made, seconds, seed, minimal=minimal)
             else:
@@ -106,7 +110,7 @@ class Askers:
                 future = self._started().submit(_ask_all, asked, seconds, seed, minimal=minimal)
                 found = self._asked_there(made, future)
             queue.append((numbers, found))
-            # A bounded queue: questions are made late, and answers are passed on early.
+            # A bounded queue: answers are passed on early.
             if here or len(queue) > AHEAD * self._processes:
                 yield from self._counted(*queue.popleft())
         while queue:

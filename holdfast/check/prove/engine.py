@@ -101,6 +101,14 @@ def prove(
             return run.result(meter)
 
 
+def unasked(system: System, ended_by: str, target: str, properties: Sequence[str] | None = None) -> ProofResult:
+    """The result of a proof that ``ended_by`` ended before the first question."""
+    meter = Meter(NO_BUDGET)
+    run = _Proof(system, properties, Askers(0, meter), target, SolverLimits(), _quiet)
+    run.lemmas_from, run.seeds, run.ended_by = None, 1, ended_by
+    return run.result(meter)
+
+
 def _quiet(_: str) -> None:
     pass
 
