@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
 
 from holdfast.check.budget import Budget
+from holdfast.check.prove import ablation
 from holdfast.check.prove.ablation import Ablation, Ablations, ablations, format_ablations, read_ablations, stored_form
 from holdfast.check.prove.engine import prove
+from holdfast.check.worker_pool import WorkerPool
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_with_lemmas
@@ -23,6 +27,8 @@ ROOT = Path(__file__).parents[2]
 STORED = read_ablations(ROOT / "models" / "lemmas.json")
 
 EMPTY = "@lemma\ndef free_is_empty(self) -> bool:\n    return not self.free or not any(self.inside[n] for n in Node)\n"
+
+IDLE = "@lemma\ndef again(self) -> bool:\n    return count(self.inside[n] for n in Node) <= 2\n"
 
 
 def rows(system: System, **options: object) -> list[Ablation]:
@@ -49,8 +55,7 @@ def test_a_needed_lemma_is_missed_and_restored(compiled: Compiled) -> None:
 
 def test_an_idle_lemma_is_told(compiled: Compiled) -> None:
     """A lemma without which everything is proved is idle, and the exit code is 10."""
-    idle = "@lemma\ndef again(self) -> bool:\n    return count(self.inside[n] for n in Node) <= 2\n"
-    found = rows(compiled(LOCK + EMPTY + idle))
+    found = rows(compiled(LOCK + EMPTY + IDLE))
     assert [(row.lemma, row.ends) for row in found] == [("free_is_empty", "missed"), ("again", "idle")]
     assert Ablations("Lock", "lock", "00", tuple(found)).exit_code == 10
     assert Ablations("Lock", "lock", "00", tuple(found[:1])).exit_code == 0
@@ -67,6 +72,40 @@ def test_a_limit_ends_the_trials(compiled: Compiled) -> None:
     """A time limit is reported, and no row is made up."""
     found = list(ablations(compiled(LOCK + EMPTY), target="x.py", cores=0, budget=Budget(seconds=1e-9)))
     assert found == ["time: more than 1e-09 s"]
+
+
+def test_lemmas_left_out_side_by_side_end_as_one_after_the_other(
+    compiled: Compiled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two processes give the rows of one, in the order of the source."""
+    system = compiled(LOCK + EMPTY + IDLE)
+    begun: list[int] = []
+    monkeypatch.setattr(ablation, "WorkerPool", lambda count, *args: (begun.append(count), WorkerPool(count, *args))[1])
+    found = list(ablations(system, target="x.py", cores=2))
+    assert begun == [2]
+    assert found == rows(system)
+    assert [row.lemma for row in found if not isinstance(row, str)] == ["free_is_empty", "again"]
+
+
+def test_time_that_is_up_ends_lemmas_side_by_side(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If a process has no time left for the first lemma, the limit is the only item."""
+
+    def out_of_time(count: int, prepare: Callable[[Any], None], payload: Any) -> WorkerPool:
+        return WorkerPool(count, prepare, attrs.evolve(payload, budget=Budget(seconds=1e-9)))
+
+    monkeypatch.setattr(ablation, "WorkerPool", out_of_time)
+    assert list(ablations(compiled(LOCK + EMPTY + IDLE), target="x.py", cores=2)) == ["time: more than 1e-09 s"]
+
+
+def test_ctrl_c_ends_lemmas_side_by_side(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last item says that the ablation was interrupted."""
+
+    class InterruptedPool(WorkerPool):
+        def in_order(self, *_: object) -> object:  # type: ignore[override]
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(ablation, "WorkerPool", InterruptedPool)
+    assert list(ablations(compiled(LOCK + EMPTY + IDLE), target="x.py", cores=2)) == ["interrupted"]
 
 
 def test_rows_are_stored_beside_those_of_other_models(tmp_path: Path) -> None:

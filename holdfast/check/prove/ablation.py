@@ -7,18 +7,20 @@ that are suggested to exclude it are put in the lemma's place, and the whole pro
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import attrs
 
-from holdfast.check.budget import Budget
+from holdfast.check.budget import INTERRUPTED, Budget
 from holdfast.check.json_values import PAIRS, as_json
 from holdfast.check.prove.engine import NO_BUDGET, prove
 from holdfast.check.prove.prover import SolverLimits
 from holdfast.check.prove.result import ProofResult, PropertyProof, Suggestion
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET, UNSHOWN
+from holdfast.check.worker_pool import WorkerPool
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Property, System
 
@@ -82,9 +84,9 @@ def ablations(
 ) -> Iterator[Ablation | str]:
     """Yield the outcome of the proof without each lemma, in the order of the source.
 
-    ``lemmas`` names the lemmas to remove (None: every lemma). If a limit or Ctrl-C ends the ablation, the last item is
-    the text that says so. Raises UsageError if the proof does not go through with all lemmas: then no lemma can be
-    missed.
+    ``lemmas`` names the lemmas to remove (None: every lemma). Each of the ``cores`` leaves out one lemma at a time. If
+    a limit or Ctrl-C ends the ablation, the last item is the text that says so. Raises UsageError if the proof does not
+    go through with all lemmas: then no lemma can be missed.
     """
     ask = _Asking(system, target, budget, progress, cores, limits)
     whole = ask(system, "with every lemma")
@@ -94,12 +96,61 @@ def ablations(
     if whole.verdict != "proved":
         raise UsageError(f"{target} is not proved as it is; `holdfast prove {target}` says what is missing")
     ask.known = whole.cores
-    for lemma in system.of_kind("lemma"):
-        if lemmas is None or lemma.name in lemmas:
-            found = _without(ask, system, lemma)
-            yield found
-            if isinstance(found, str):
-                return
+    wanted = [lemma for lemma in system.of_kind("lemma") if lemmas is None or lemma.name in lemmas]
+    count = (os.cpu_count() or 1) if cores is None else cores
+    outcomes = _side_by_side(ask, wanted, count) if count > 1 and len(wanted) > 1 else _one_by_one(ask, wanted)
+    for found in outcomes:
+        yield found
+        if isinstance(found, str):
+            return
+
+
+def _one_by_one(ask: _Asking, wanted: Sequence[Property]) -> Iterator[Ablation | str]:
+    return (_without(ask, ask.system, lemma) for lemma in wanted)
+
+
+def _side_by_side(ask: _Asking, wanted: Sequence[Property], count: int) -> Iterator[Ablation | str]:
+    """The outcomes of several processes, in the order of the lemmas."""
+    budget = ask.left()
+    if budget.memory_bytes is not None:
+        budget = attrs.evolve(budget, memory_bytes=budget.memory_bytes // count)
+    # A model's class need not be importable in another process, and the proofs do without it.
+    system = attrs.evolve(ask.system, python=object)
+    payload = _AblationPayload(system, ask.target, budget, ask.limits, ask.known)
+
+    def waiting(done: int) -> None:
+        ask.progress(f"{ask.target}: {done} of {len(wanted)} lemmas left out")
+
+    try:
+        with WorkerPool(count, _prepare, payload) as pool:
+            yield from pool.in_order(_try_one, wanted, waiting)
+    except KeyboardInterrupt:
+        yield INTERRUPTED
+
+
+@attrs.frozen
+class _AblationPayload:
+    """Everything that a process needs to leave out lemmas of a model."""
+
+    system: System
+    target: str
+    budget: Budget
+    limits: SolverLimits | None
+    known: Mapping[str, Sequence[str]]
+
+
+_asking: list[_Asking] = []
+"""In a prepared process: its proofs. They share the time that was left when the process began."""
+
+
+def _prepare(payload: _AblationPayload) -> None:
+    ask = _Asking(payload.system, payload.target, payload.budget, lambda text: None, 0, payload.limits, payload.known)
+    _asking.append(ask)
+
+
+def _try_one(lemma: Property) -> Ablation | str:
+    [ask] = _asking
+    return _without(ask, ask.system, lemma)
 
 
 @attrs.define
@@ -118,13 +169,16 @@ class _Asking:
     known: Mapping[str, Sequence[str]] = attrs.field(factory=dict)
     _spent: float = 0.0
 
+    def left(self) -> Budget:
+        """The rest of the budget."""
+        if self.budget.seconds is None:
+            return self.budget
+        return attrs.evolve(self.budget, seconds=max(self.budget.seconds - self._spent, 0.0))
+
     def __call__(self, system: System, what: str) -> ProofResult:
-        left = self.budget
-        if left.seconds is not None:
-            left = attrs.evolve(left, seconds=max(left.seconds - self._spent, 0.0))
         found = prove(
             system,
-            budget=left,
+            budget=self.left(),
             progress=lambda text: self.progress(f"{self.target}, {what}: {text}"),
             target=self.target,
             cores=self.cores,
