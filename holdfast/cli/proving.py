@@ -46,17 +46,20 @@ class Proving:
 def with_proofs(report: MutationReport, proving: Proving) -> MutationReport:
     """The report with the prover's answer for each mutant. Stops at a limit, with the mutants tried until then."""
     rows: list[ProofRow] = []
-    limits = proving.proofs.limits
     lemmas = proving.system.fingerprint
+    known = [proving.known(lemmas, row.facts.mutant.name) for row in report.rows]
+    asked = [
+        (row, _lacking(proving.system, row.facts.mutant))
+        for row, before in zip(report.rows, known, strict=True)
+        if before is None
+    ]
     try:
-        for number, row in enumerate(report.rows, start=1):
-            mutant = row.facts.mutant
-            limits.now = f"proof {number} of {len(report.rows)}: {mutant.name}"
-            found = proving.known(lemmas, mutant.name)
-            if found is None:
-                found = proving.proofs.row(row, _lacking(proving.system, mutant))
-                proving.keep(lemmas, found)
-            rows.append(found)
+        found = proving.proofs.rows(asked)
+        for before in known:
+            row = before or next(found)
+            if before is None:
+                proving.keep(lemmas, row)
+            rows.append(row)
     except Interruption as stopped:
         return _ended(report, rows, str(stopped))
     return attrs.evolve(report, proofs=tuple(rows))

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from holdfast.check.budget import Budget
+from holdfast.check.mutate import proving
 from holdfast.check.mutate.limits import Interruption, MutationLimits
 from holdfast.check.mutate.proving import Proofs
 from holdfast.check.mutate.result import Kill, Mutant, MutantFacts, MutantRow, ProofRow, Way
 from holdfast.check.prove.prover import Prover, Standing
+from holdfast.check.worker_pool import WorkerPool
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
 from holdfast.ir.lemmas import compile_with_lemmas
@@ -118,22 +120,63 @@ def test_what_is_equivalent_is_provable(compiled: Compiled) -> None:
 
 def test_a_proof_of_an_unchanged_action_is_kept(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only the mutated action's obligations are asked again: the others are those of the whole model."""
+    begun: list[str] = []
     decided: list[str] = []
-    decide = Prover.decide
+    begin, decide = Prover.begin, Prover.decide
+
+    def noted_all(self: Prover, standings: Sequence[Standing], assumed: Sequence[str]) -> None:
+        begun.extend(standing.due.where for standing in standings)
+        begin(self, standings, assumed)
 
     def noted(self: Prover, standing: Standing, assumed: Sequence[str]) -> None:
         decided.append(standing.due.where)
         decide(self, standing, assumed)
 
+    monkeypatch.setattr(Prover, "begin", noted_all)
     monkeypatch.setattr(Prover, "decide", noted)
     system = compiled(LOCK + EMPTY + SPARE)
     proofs = Proofs(system, "x.py", MutationLimits(Budget()))
     proofs.row(row_of("LK-03", "equivalent"), remove_rules(system, ["LK-03"]))
-    assert {"enter", "leave", "look"} <= set(decided)
+    assert {"enter", "leave", "look"} <= set(begun)
 
-    decided.clear()
+    begun.clear()
     proofs.row(row_of("LK-03", "equivalent"), remove_rules(system, ["LK-03"]))
-    assert set(decided) == {"look"}
+    assert (begun, set(decided)) == ([], {"look"})
+
+
+def mutants_of(system: System) -> list[tuple[MutantRow, System]]:
+    """Rows of some mutants, two of which the prover contradicts, with the mutants."""
+    ways = [("LK-01", "redundant"), ("LK-03", "equivalent"), ("LK-01", "equivalent"), ("LK-03", "redundant")]
+    return [(row_of(label, way), remove_rules(system, [label])) for label, way in ways]
+
+
+def test_mutants_proved_side_by_side_end_as_one_after_the_other(
+    compiled: Compiled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two processes give the rows of one, in the same order."""
+    system = compiled(LOCK + EMPTY + SPARE)
+    alone = list(Proofs(system, "x.py", MutationLimits(Budget(), cores=1)).rows(mutants_of(system)))
+    begun: list[int] = []
+    monkeypatch.setattr(proving, "LONG", 0)
+    monkeypatch.setattr(proving, "WorkerPool", lambda count, *args: (begun.append(count), WorkerPool(count, *args))[1])
+    together = list(Proofs(system, "x.py", MutationLimits(Budget(), cores=2)).rows(mutants_of(system)))
+    assert begun == [2]
+    assert together == alone
+    assert [row.fault is None for row in alone] == [False, True, False, True]
+
+
+def test_time_that_is_up_stops_mutants_side_by_side(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If a process has no time left, the limit of the whole command is named, and no row is made up."""
+    system = compiled(LOCK + EMPTY + SPARE)
+
+    def out_of_time(count: int, prepare: Callable[[Any], None], payload: Any) -> WorkerPool:
+        return WorkerPool(count, prepare, (payload[0], Budget(seconds=1e-9)))
+
+    monkeypatch.setattr(proving, "LONG", 0)
+    monkeypatch.setattr(proving, "WorkerPool", out_of_time)
+    proofs = Proofs(system, "x.py", MutationLimits(Budget(seconds=1000.0), cores=2))
+    with pytest.raises(Interruption, match="time: more than 1000 s"):
+        list(proofs.rows(mutants_of(system)))
 
 
 def test_a_kill_that_is_proved_is_a_disagreement(compiled: Compiled) -> None:

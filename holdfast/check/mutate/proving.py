@@ -12,12 +12,13 @@ from contextlib import contextmanager
 
 import attrs
 
-from holdfast.check.budget import INTERRUPTED, interruptible
+from holdfast.check.budget import INTERRUPTED, Budget, interruptible
 from holdfast.check.mutate.limits import Interruption, MutationLimits
 from holdfast.check.mutate.result import MutantRow, ProofRow
 from holdfast.check.prove.asking import Askers, LimitExceeded
 from holdfast.check.prove.counterexample import claim_of
 from holdfast.check.prove.prover import Prover, SolverLimits, Standing, label
+from holdfast.check.worker_pool import WorkerPool
 from holdfast.ir.errors import UsageError
 from holdfast.ir.ghosts import ghosts_read
 from holdfast.ir.system import System
@@ -27,6 +28,19 @@ from holdfast.runs.selection import select
 
 PROVED = ("equivalent", "redundant")
 """The ways to end for which the proof of the mutant must go through."""
+
+LONG = 2_000
+"""The number of obligations of all mutants together beyond which several processes prove them."""
+
+
+@attrs.frozen
+class ProvedSystem:
+    """A system that is proved with its lemmas, the name of its model, and the obligations with their answers."""
+
+    system: System
+    target: str
+    seconds: SolverLimits
+    standings: tuple[Standing, ...]
 
 
 class Proofs:
@@ -42,6 +56,45 @@ class Proofs:
         self.assumed = [prop.name for prop in system.of_kind("invariant", "lemma")]
         self.lemmas = {prop.name for prop in system.of_kind("lemma")}
         self._whole: list[Standing] = []
+
+    def rows(self, asked: Sequence[tuple[MutantRow, System]]) -> Iterator[ProofRow]:
+        """Yield the prover's opinion of each mutant, in order. Each core asks about one mutant at a time.
+
+        Raises as ``row`` does.
+        """
+        self.prove_whole()
+        if self.limits.cores == 1 or len(asked) * len(self._whole) < LONG:
+            for number, (row, mutant) in enumerate(asked, start=1):
+                self.limits.now = f"proof {number} of {len(asked)}: {row.facts.mutant.name}"
+                yield self.row(row, mutant)
+            return
+
+        def waiting(done: int) -> None:
+            self.limits.now = f"proof {done} of {len(asked)}"
+            self.limits.meter().stage(self.limits.now)
+
+        # A model's class need not be importable in another process, and the proofs do without it.
+        tasks = [(row, attrs.evolve(mutant, python=object)) for row, mutant in asked]
+        with self._processes() as processes:
+            for found in processes.in_order(_try_one, tasks, waiting):
+                if isinstance(found, str):
+                    # A process knows only the rest of the time that was left when it began.
+                    raise Interruption(INTERRUPTED if found == INTERRUPTED else self.limits.budget.out_of_time)
+                yield found
+
+    def _processes(self) -> WorkerPool:
+        count, budget = self.limits.cores, self.limits.meter().budget
+        if budget.memory_bytes is not None:
+            budget = attrs.evolve(budget, memory_bytes=budget.memory_bytes // count)
+        whole = ProvedSystem(attrs.evolve(self.system, python=object), self.target, self.seconds, tuple(self._whole))
+        return WorkerPool(count, _prepare, (whole, budget))
+
+    @classmethod
+    def of(cls, whole: ProvedSystem, limits: MutationLimits) -> Proofs:
+        """The proofs of the mutants of a system that another process has proved."""
+        found = cls(whole.system, whole.target, limits, whole.seconds)
+        found._whole = list(whole.standings)
+        return found
 
     def row(self, row: MutantRow, mutant: System) -> ProofRow:
         """The prover's opinion of a mutant, and whether it contradicts the search.
@@ -60,10 +113,13 @@ class Proofs:
             return
         self.limits.now = "the proof of the whole model"
         found = [Standing(due) for due in _obligations(self.system)]
-        with self._asking() as askers:
+        with self._asking(0 if self.limits.cores == 1 else self.limits.cores) as askers:
             prover = self._prover(self.system, askers)
+            # Nearly all of these are met, which a question tells soonest.
+            prover.begin(found, self.assumed)
             for standing in found:
-                prover.decide(standing, self.assumed)
+                if not standing.met:
+                    prover.decide(standing, self.assumed)
                 if not standing.met:
                     raise UsageError(
                         f"{self.target} is not proved as it is ({label(standing.due)}), so that its mutants say "
@@ -72,10 +128,10 @@ class Proofs:
         self._whole = found
 
     @contextmanager
-    def _asking(self) -> Iterator[Askers]:
+    def _asking(self, processes: int = 0) -> Iterator[Askers]:
         """Askers with the rest of the time. Raises Interruption when the time is up, or after Ctrl-C."""
         meter = self.limits.meter()
-        with interruptible(meter), Askers(0, meter) as askers:
+        with interruptible(meter), Askers(processes, meter) as askers:
             try:
                 yield askers
             except LimitExceeded:
@@ -121,6 +177,24 @@ class Proofs:
         ghosts = ghosts_read(system, (*props, *system.of_kind("step")))
         logic = Logic(system, ghosts, props, seconds=lambda: askers.allowed(self.seconds.long))
         return Prover(logic, askers, self.seconds, lambda stage, done, whole: None)
+
+
+_prepared: list[Proofs] = []
+"""In a prepared process: its proofs."""
+
+
+def _prepare(payload: tuple[ProvedSystem, Budget]) -> None:
+    whole, budget = payload
+    _prepared.append(Proofs.of(whole, MutationLimits(budget, cores=1)))
+
+
+def _try_one(task: tuple[MutantRow, System]) -> ProofRow | str:
+    """The prover's opinion of a mutant, in a prepared process; a text if a limit ended it."""
+    [proofs] = _prepared
+    try:
+        return proofs.row(*task)
+    except Interruption as stopped:
+        return str(stopped)
 
 
 def judged(row: MutantRow, system: System, standings: Sequence[Standing], lemmas: set[str]) -> ProofRow:
