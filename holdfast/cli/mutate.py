@@ -17,7 +17,7 @@ from holdfast.check.mutate.engine import Mutation, MutationOptions, fingerprint
 from holdfast.check.mutate.guards import GUARDS, RESULTS, format_results, guards_page, read_guards, read_results
 from holdfast.check.mutate.limits import Interruption, MutationLimits
 from holdfast.check.mutate.log import MutationLog
-from holdfast.check.mutate.operators import try_operators
+from holdfast.check.mutate.operator_trials import try_operators
 from holdfast.check.mutate.result import MutantRow, MutationReport, OperatorRow, to_json
 from holdfast.check.result import DEADLOCK, HOLDS, OUT_OF_BUDGET, UNSHOWN, VIOLATED, Result
 from holdfast.check.result import to_json as result_to_json

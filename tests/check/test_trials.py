@@ -18,7 +18,8 @@ from holdfast.check.mutate.bench import Bench
 from holdfast.check.mutate.engine import fingerprint, mutants
 from holdfast.check.mutate.limits import Interruption, MutationLimits
 from holdfast.check.mutate.log import MutationLog
-from holdfast.check.mutate.operators import operators, try_operators
+from holdfast.check.mutate.operator_trials import try_operators
+from holdfast.check.mutate.operators import operators
 from holdfast.check.mutate.result import MutantFacts, OperatorRow, ProofRow, to_json
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import System

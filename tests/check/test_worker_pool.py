@@ -10,15 +10,17 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
 
 from holdfast.check import worker_pool
 from holdfast.check.budget import Budget
-from holdfast.check.mutate import engine
-from holdfast.check.mutate.result import MutantFacts, MutationReport, to_json
-from holdfast.check.mutate.side_by_side import TrialPayload
+from holdfast.check.mutate import engine, operator_trials
+from holdfast.check.mutate.bench import Bench
+from holdfast.check.mutate.limits import Interruption, MutationLimits
+from holdfast.check.mutate.result import MutantFacts, MutationReport, OperatorRow, to_json
 from holdfast.check.worker_pool import WorkerPool
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import System
@@ -189,6 +191,45 @@ def test_mutants_side_by_side_end_as_one_after_the_other(compiled: Compiled, mon
     assert found == wanted
 
 
+def operator_rows(system: System, cores: int) -> list[OperatorRow]:
+    """The rows of a system's operator mutants."""
+    rows: list[OperatorRow] = []
+    limits = MutationLimits(Budget(), cores=cores)
+    bench = Bench(system, system.scopes["tiny"], "lock", limits)
+    assert bench.whole.verdict == "exhausted"
+    operator_trials.try_operators(system, bench, limits, rows.append)
+    return rows
+
+
+def test_operator_mutants_side_by_side_end_as_one_after_the_other(
+    compiled: Compiled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two processes give the rows of one, in the same order, whatever ends first."""
+    system = compiled(lock())
+    wanted = operator_rows(system, 1)
+    begun: list[int] = []
+    monkeypatch.setattr(operator_trials, "FEW", 0)
+    monkeypatch.setattr(
+        operator_trials, "WorkerPool", lambda count, *args: (begun.append(count), WorkerPool(count, *args))[1]
+    )
+    assert operator_rows(system, 2) == wanted
+    assert begun == [2]
+    assert {"killed", "survived"} <= {row.way for row in wanted}
+
+
+def test_a_limit_of_time_ends_operator_mutants_side_by_side(
+    compiled: Compiled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When the time is up, the limit of the command is named, and no row is made up."""
+    monkeypatch.setattr(operator_trials, "FEW", 0)
+    monkeypatch.setattr(operator_trials, "WorkerPool", _out_of_time)
+    system, rows = compiled(lock()), list[OperatorRow]()
+    limits = MutationLimits(Budget(seconds=1000.0), cores=2)
+    with pytest.raises(Interruption, match="time: more than 1000 s"):
+        operator_trials.try_operators(system, Bench(system, system.scopes["tiny"], "lock", limits), limits, rows.append)
+    assert rows == []
+
+
 def test_a_limit_of_time_ends_mutants_side_by_side(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
     """When the time of the command is up, the report names the limit of the command, and the mutants that are left."""
     system = compiled(lock())
@@ -203,7 +244,7 @@ def test_a_limit_of_time_ends_mutants_side_by_side(compiled: Compiled, monkeypat
     assert len(report.untried) == len(engine.mutants(system))
 
 
-def _out_of_time(count: int, prepare: Callable[[TrialPayload], None], payload: TrialPayload) -> WorkerPool:
+def _out_of_time(count: int, prepare: Callable[[Any], None], payload: Any) -> WorkerPool:
     """A pool of processes for which no time is left."""
     assert payload.budget.seconds is not None
     return WorkerPool(count, prepare, attrs.evolve(payload, budget=Budget(seconds=1e-6)))

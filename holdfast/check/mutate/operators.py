@@ -14,21 +14,14 @@ property does not need.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import attrs
 
-from holdfast.check.mutate.bench import Bench, MutantTrial
-from holdfast.check.mutate.limits import MutationLimits
-from holdfast.check.mutate.result import OperatorRow, OperatorWay
-from holdfast.ir.errors import Place, UsageError
+from holdfast.ir.errors import Place
 from holdfast.ir.expr import TRUE, And, Compare, CompareOp, Expr, Implies, IsNone, Read, children, rebuild, walk
 from holdfast.ir.stmt import Assign, Fill, For, If, Require, Stmt, direct_expressions
 from holdfast.ir.system import Action, System
-
-PATIENCE = 20_000
-"""Number of states to search of each operator mutant. Each one is another model, so no shared kernel can search it."""
 
 TURNED: dict[CompareOp, CompareOp] = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 """The replacement of each comparison operator."""
@@ -68,44 +61,6 @@ def operators(system: System) -> Iterator[Operator]:
                 properties[index] = attrs.evolve(prop, body=claim, premise=TRUE)
                 changed_system = attrs.evolve(system, properties=tuple(properties))
                 yield Operator(prop.at, prop.name, change, changed_system, None)
-
-
-def try_operators(
-    system: System,
-    bench: Bench,
-    limits: MutationLimits,
-    keep: Callable[[OperatorRow], None],
-    known: Callable[[str, str, int], OperatorRow | None] = lambda where, change, number: None,
-) -> None:
-    """Try every operator mutant in one scope. Raises Interruption.
-
-    ``keep`` is called with each row as it is established. ``known`` returns an earlier row for a ``where``, ``change``
-    and number, or None; a known mutant is not tried again.
-    """
-    every = list(operators(system))
-    alike: Counter[tuple[str, str]] = Counter()
-    for position, each in enumerate(every, start=1):
-        number = alike[each.where, each.change]
-        alike[each.where, each.change] += 1
-        earlier = known(each.where, each.change, number)
-        if earlier is not None:
-            keep(attrs.evolve(earlier, place=str(each.at)))
-            continue
-        limits.now = f"operator {position} of {len(every)}, in {each.where}"
-        try:
-            trial = bench.try_changed(each.system, each.action, PATIENCE)
-        except UsageError:
-            # The changed model does not fit the scope, because a condition that kept it within is gone.
-            continue
-        keep(OperatorRow(str(each.at), each.where, each.change, number, _way(trial), trial.kill))
-
-
-def _way(trial: MutantTrial) -> OperatorWay:
-    if trial.kill is not None:
-        return "killed"
-    if trial.same:
-        return "equivalent"
-    return "survived" if trial.ended_by is None else "undecided"
 
 
 def _with_action(system: System, changed: Action) -> System:
