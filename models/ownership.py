@@ -92,6 +92,17 @@ class Ownership(NodeTable, StreamTable):
             "failover": (False, True, False, False, True, False),
         },
     )
+    deep = Scope(
+        {Node: 3, Proc: 6, Stream: 4, NodeEpoch: 2, Epoch: 24, Offset: 8},
+        # A deleted stream stays away, and registrations that alternate would fill the runs.
+        budgets={"register": 30, "delete": 2},
+        given={
+            "node_of": (0, 0, 1, 1, 2, 2),
+            "incarnation": (1, 2, 1, 2, 1, 1),
+            "failover": (False, False, False, False, False, True),
+        },
+        depth=200,
+    )
 
     @init
     def start_processes(self) -> None:
