@@ -90,6 +90,11 @@ class Cancellation(Reassignment):
         # No open comes late: after one that is repeated, a move need not end (`reopened`).
         budgets={"reassign": 1, "cancel": 1, "crash": 0, "isolate": 1, "append": 1, "late_open": 0},
     )
+    deep = Scope(
+        {Node: 4, Stream: 2, Epoch: 60, Offset: 12},
+        budgets={"reassign": 12, "cancel": 8, "crash": 8, "isolate": 8},
+        depth=200,
+    )
 
     origin: Node
     """The broker that had the partition before the moves in progress. Without meaning if no move is in progress."""

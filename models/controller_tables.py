@@ -63,6 +63,7 @@ class ControllerTables(CommitTable):
 
     tiny = Scope({Node: 2, Stream: 1, NodeEpoch: 1, Epoch: 2, Offset: 2})
     default = Scope({Node: 2, Stream: 1, NodeEpoch: 2, Epoch: 3, Offset: 3})
+    deep = Scope({Node: 3, Stream: 3, NodeEpoch: 12, Epoch: 24, Offset: 12}, depth=200)
 
     @init
     def start_streams(self) -> None:

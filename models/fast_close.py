@@ -69,6 +69,17 @@ class FastClose(FastBrokers):
             "failover": (False, True, False, False, True),
         },
     )
+    deep = Scope(
+        {Node: 2, Proc: 5, Stream: 3, NodeEpoch: 2, Epoch: 24, Offset: 8},
+        # A process that has failed stays away.
+        budgets={"fail": 2},
+        given={
+            "node_of": (0, 0, 1, 1, 1),
+            "incarnation": (1, 2, 1, 2, 1),
+            "failover": (False, False, False, False, True),
+        },
+        depth=200,
+    )
 
     # A handle -------------------------------------------------------------------------------------------------
 

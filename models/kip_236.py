@@ -89,6 +89,7 @@ class Kip236(ReplicaLists):
             "append": 1, "prefer": 1, "expand": 2, "shrink": 0, "fence": 1, "unfence": 0,
         },
     )  # fmt: skip
+    deep = Scope({Broker: 3}, depth=200)
 
     @init
     def start_partition(self, a: Broker, b: Broker) -> None:

@@ -71,6 +71,9 @@ class Reassignment(LogGrain):
         # No open comes late: after one that is repeated, a move need not end (`reopened`).
         budgets={"reassign": 1, "crash": 1, "isolate": 1, "append": 1, "late_open": 0},
     )
+    deep = Scope(
+        {Node: 4, Stream: 2, Epoch: 60, Offset: 12}, budgets={"reassign": 12, "crash": 8, "isolate": 8}, depth=200
+    )
 
     # The controller: steps 1 and 5 ----------------------------------------------------------------------------
 

@@ -60,6 +60,7 @@ class ReplicaReassignment(ReplicaLists):
         },
     )  # fmt: skip
     large = Scope({Broker: 3}, budgets={"reassign": 2, "fence": 1, "append": 1})
+    deep = Scope({Broker: 4}, depth=200)
 
     @init
     def start_partition(self, a: Broker, b: Broker, unclean: bool) -> None:

@@ -39,6 +39,7 @@ class RouteEpoch(Channels):
     tiny = Scope({Proxy: 1, Main: 2, Request: 1, Epoch: 4}, budgets={"crash": 1})
     default = Scope({Proxy: 1, Main: 2, Request: 2, Epoch: 4}, budgets={"crash": 1})
     large = Scope({Proxy: 2, Main: 2, Request: 2, Epoch: 3}, budgets={"crash": 1})
+    deep = Scope({Proxy: 3, Main: 4, Request: 6, Epoch: 40}, budgets={"crash": 6}, depth=200)
 
     # The controller -------------------------------------------------------------------------------------------
 

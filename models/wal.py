@@ -74,6 +74,7 @@ class Wal(WalObjects):
     tiny = Scope({Incarnation: 2, Slot: 3})
     default = Scope({Incarnation: 2, Slot: 4})
     large = Scope({Incarnation: 2, Slot: 5}, budgets={"put": 8})
+    deep = Scope({Incarnation: 3, Slot: 10}, depth=200)
 
     @init
     def start_owner(self) -> None:
