@@ -1,32 +1,31 @@
 """Symmetry: the elements of a Sort are interchangeable, so states that differ by a renaming behave alike.
 
 A renaming permutes the elements of every Sort. The renamings that do not change the scope's constants form a group. The
-orbit of a state is the set of states that these renamings make of it. The least state of an orbit is its *canonical
-state*, and represents the orbit in a search.
+orbit of a state is the set of states that these renamings make of it. One state of each orbit is its *canonical state*,
+and represents the orbit in a search. In a small group it is the least state of the orbit, found by trying all
+renamings. In a large group it is another state of the orbit, found without that: see ``canonical_form.py``.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator, Mapping
-from math import factorial, prod
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from operator import itemgetter
 
 from holdfast.ir.errors import UsageError
-from holdfast.ir.types import Key, OptionalType, Scalar, SortType
+from holdfast.ir.types import OptionalType, Scalar, SortType
+from holdfast.lower.canonical_form import CanonicalForm
 from holdfast.lower.layout import Layout
+from holdfast.lower.renaming_group import Renaming, RenamingGroup, composed, inverse, renamed_key, renamed_value
 
-MOST_RENAMINGS = 50_000
-"""The number of renamings that a scope may have. Far fewer already cost more per state than symmetry saves."""
-
-Renaming = Mapping[str, tuple[int, ...]]
-"""For each Sort, the new index of each of its elements."""
+MOST_LISTED = 120
+"""The number of renamings that are tried one by one. A canonical form costs about as much as so many renamings."""
 
 Pick = Callable[[bytes], tuple[int, ...]]
 
 
 class Symmetry:
-    """The group of renamings of a layout. Raises UsageError for Sorts with more than ``MOST_RENAMINGS`` renamings.
+    """The group of renamings of a layout. Raises UsageError as ``RenamingGroup`` does.
 
     To rename a state, ``canonical`` first *widens* it: the state's bytes, then a copy for each type of cells that hold
     elements (a Sort, or a Sort or None), with every byte translated as if its cell had that type. The renamed state is
@@ -38,37 +37,67 @@ class Symmetry:
     """The number of renamings."""
     trivial: bool
     """Whether every orbit has only one state."""
+    form: CanonicalForm | None
+    """What finds canonical states if the group is too large to try all renamings. The cosets are tried all the same."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
-        self.renamings = tuple(self._fixing_the_given())
-        self.order = len(self.renamings)
+        self.group = RenamingGroup(layout)
+        self.order = self.group.order
+        self.form = CanonicalForm(layout, self.group.classes) if self.order > MOST_LISTED else None
+        self._tried: Sequence[Renaming] = self.renamings if self.form is None else self.group.cosets
         self._classes = self._value_classes()
-        self._plans = [(self._tables(renaming), self._sources(renaming)) for renaming in self.renamings]
+        self._plans = [(self._tables(renaming), self._sources(renaming)) for renaming in self._tried]
         # Renamings that differ only in elements that no cell mentions have the same plan.
-        self.trivial = len(set(self._plans)) == 1
+        self.trivial = len(set(self._plans)) == 1 and (self.form is None or self.form.elements.trivial)
         self._shared: dict[tuple[bytes, ...], list[Pick]] = {}
         for tables, sources in dict.fromkeys(self._plans):
             self._shared.setdefault(tables, []).append(_picker(sources))
 
+    @cached_property
+    def renamings(self) -> tuple[Renaming, ...]:
+        """All renamings of a group that is small enough to try them one by one. The first changes nothing."""
+        assert self.form is None, f"{self.order} renamings are too many to list"
+        return tuple(self.group.listed(self.group.sizes))
+
     def canonical(self, state: bytes) -> bytes:
-        """The least state of the orbit."""
-        return state if self.trivial else bytes(min(self._images(state)))
+        """The canonical state of the orbit. It is the least state of the orbit if ``form`` is None."""
+        if self.trivial:
+            return state
+        images = self._images(state)
+        return bytes(min(images)) if self.form is None else min(self.form.canonical(bytes(each)) for each in images)
 
     def orbit_size(self, state: bytes) -> int:
         """The number of states of the orbit."""
-        return len(set(self._images(state)))
+        images = self._images(state)
+        if self.form is None:
+            return len(set(images))
+        # The permutations within the classes divide the orbit into parts of one size, and the cosets permute the parts.
+        searches = [self.form.search(bytes(each)) for each in images]
+        parts, unchanged = {leaf.state for leaf, _ in searches}, searches[0][1]
+        return len(parts) * (self.group.permutations(self.form.elements.sorts) // unchanged)
+
+    def renaming(self, old: bytes, new: bytes) -> Renaming:
+        """A renaming that turns one state into another state of its orbit."""
+        if self.form is None:
+            return next(each for g, each in enumerate(self.renamings) if self.permute(old, g) == new)
+        there, back = self._to_canonical(self.form, old), self._to_canonical(self.form, new)
+        return composed(there, inverse(back))
 
     def permute(self, state: bytes, g: int) -> bytes:
-        """The state under renaming number ``g``. Renaming 0 changes nothing."""
+        """The state under renaming number ``g`` of ``renamings``. Renaming 0 changes nothing."""
         tables, sources = self._plans[g]
         return bytes(_picker(sources)(_widened(state, tables)))
 
+    def renamed(self, state: bytes, renaming: Renaming) -> bytes:
+        """The state under a renaming."""
+        return bytes(_picker(self._sources(renaming))(_widened(state, self._tables(renaming))))
+
     def moves(self) -> list[list[tuple[int, bytes | None]]]:
-        """For each renaming with an effect of its own, the source of each cell of the renamed state.
+        """For each renaming that is tried and has an effect of its own, the source of each cell of the renamed state.
 
         A source is a cell, and the table that translates its code (None: the code stays). The first renaming changes
-        nothing.
+        nothing. If ``form`` is not None, these are the cosets.
         """
         width = self.layout.width
         return [
@@ -77,37 +106,20 @@ class Symmetry:
         ]
 
     def _images(self, state: bytes) -> list[tuple[int, ...]]:
+        """The state under each renaming that is tried."""
         images: list[tuple[int, ...]] = []
         for tables, picks in self._shared.items():
             wide = _widened(state, tables)
             images += [pick(wide) for pick in picks]
         return images
 
-    # The group ------------------------------------------------------------------------------------------------
-
-    def _fixing_the_given(self) -> Iterator[Renaming]:
-        sizes = {sort.name: self.layout.scope.sizes[sort.name] for sort in self.layout.system.sorts}
-        if prod(factorial(size) for size in sizes.values()) > MOST_RENAMINGS:
-            raise UsageError(
-                f"scope {self.layout.scope.name} has more than {MOST_RENAMINGS:,} renamings of its elements "
-                f"({', '.join(f'{size} of {name}' for name, size in sizes.items())}); "
-                "use a smaller scope, or search without symmetry"
-            )
-        # The first permutation of each Sort is the identity, so the first renaming changes nothing.
-        for images in itertools.product(*(itertools.permutations(range(size)) for size in sizes.values())):
-            renaming = dict(zip(sizes, images, strict=True))
-            if all(self._fixes(name, renaming) for name in self.layout.given):
-                yield renaming
-
-    def _fixes(self, name: str, renaming: Renaming) -> bool:
-        """Whether a renaming leaves a given constant unchanged."""
-        var, values = self.layout.system.var(name), self.layout.given[name]
-        indices = itertools.product(*(range(self.layout.scope.size(key)) for key in var.keys))
-        cells = dict(zip(indices, values, strict=True))
-        return all(
-            cells[_renamed_key(var.keys, index, renaming)] == _renamed_value(var.value, code, renaming)
-            for index, code in cells.items()
-        )
+    def _to_canonical(self, form: CanonicalForm, state: bytes) -> Renaming:
+        """A renaming that turns a state into its canonical state."""
+        found = []
+        for g, coset in enumerate(self.group.cosets):
+            leaf, _ = form.search(self.permute(state, g))
+            found.append((leaf.state, g, composed(coset, form.elements.renaming(leaf.names, self.group.identity))))
+        return min(found, key=itemgetter(0, 1))[2]
 
     # Renamed states -------------------------------------------------------------------------------------------
 
@@ -120,7 +132,7 @@ class Symmetry:
         # A copy translates the whole state, also bytes that are no code of the type. Those stay, and are never chosen.
         return tuple(
             bytes(
-                _renamed_value(kind, code, renaming) if code < self.layout.codes(kind) else code for code in range(256)
+                renamed_value(kind, code, renaming) if code < self.layout.codes(kind) else code for code in range(256)
             )
             for kind in self._classes
         )
@@ -133,7 +145,7 @@ class Symmetry:
             cells = {index: field.offset + position for position, index in enumerate(field.indices)}
             # The content of a cell goes to the cell with renamed keys.
             for index, cell in cells.items():
-                sources[cells[_renamed_key(field.keys, index, renaming)]] = copy * self.layout.width + cell
+                sources[cells[renamed_key(field.keys, index, renaming)]] = copy * self.layout.width + cell
         return tuple(sources)
 
 
@@ -149,27 +161,14 @@ def _picker(sources: tuple[int, ...]) -> Pick:
     return itemgetter(*sources)
 
 
-def _renamed_key(kinds: tuple[Key, ...], index: tuple[int, ...], renaming: Renaming) -> tuple[int, ...]:
-    return tuple(_renamed_value(kind, code, renaming) for kind, code in zip(kinds, index, strict=True))
-
-
-def _renamed_value(kind: Scalar, code: int, renaming: Renaming) -> int:
-    match kind:
-        case SortType(name):
-            return renaming[name][code]
-        case OptionalType(of):
-            return 1 + _renamed_value(of, code - 1, renaming) if code else 0
-    return code
-
-
 def _holds_elements(kind: Scalar) -> bool:
     return isinstance(kind.of if isinstance(kind, OptionalType) else kind, SortType)
 
 
 def group_of(layout: Layout, *, required: bool = False) -> Symmetry | None:
-    """The renamings of a scope; None if there are none but the identity, or more than an engine can use.
+    """The renamings of a scope; None if there are none but the identity, or if the given constants leave too many.
 
-    Raises UsageError for too many renamings if the group is ``required``.
+    Raises UsageError in the latter case if the group is ``required``.
     """
     try:
         group = Symmetry(layout)

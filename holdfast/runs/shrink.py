@@ -15,7 +15,8 @@ import attrs
 
 from holdfast.ir.errors import UsageError
 from holdfast.ir.types import SortType
-from holdfast.lower.symmetry import Renaming, Symmetry
+from holdfast.lower.renaming_group import Renaming
+from holdfast.lower.symmetry import group_of
 from holdfast.runs.replay import Replayer, Script
 from holdfast.trace.shrink import Call, Run, Shrinker, Tries, never
 from holdfast.trace.trace import Trace
@@ -107,10 +108,7 @@ class Shortcuts:
         """Whether the search may use actions that the run does not use."""
         self.exhausted = False
         """Whether all shorter runs were searched."""
-        try:
-            self.group: Symmetry | None = Symmetry(self.machine.layout)
-        except UsageError:  # Too many renamings to try them all.
-            self.group = None
+        self.group = group_of(self.machine.layout)
 
     def shorter(self, run: Run) -> Run | None:
         """A run of fewer steps, or None."""
@@ -144,8 +142,7 @@ class Shortcuts:
         """A renaming that turns ``old`` into ``new``; None if no renaming is needed."""
         if self.group is None or old == new:
             return None
-        numbers = (number for number in range(self.group.order) if self.group.permute(old, number) == new)
-        return self.group.renamings[next(numbers)]
+        return self.group.renaming(old, new)
 
     def renamed(self, call: Call, renaming: Renaming | None) -> Call:
         """The call with its arguments renamed."""

@@ -18,7 +18,7 @@ from holdfast.ir.errors import Place
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
-from holdfast.lower import symmetry
+from holdfast.lower import renaming_group
 from holdfast.lower.outcome import Cut, Refused, Taken
 from holdfast.lower.python.interpreter import Interpreter
 from holdfast.runs.replay import Replayer, StoppedScript
@@ -156,7 +156,7 @@ def test_the_other_way_round_it_is_lost(compiled: Compiled) -> None:
 @pytest.mark.parametrize("rule", ["CK-02.epoch", "ST-12", "ST-14"])
 def test_every_step_that_is_gained_is_counted(table: System, rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The number of gained steps equals the number that a plain loop over the stricter model's states counts."""
-    monkeypatch.setattr(symmetry, "MOST_RENAMINGS", 1)
+    monkeypatch.setattr(renaming_group, "MOST_COSETS", 0)
     less = remove_rules(table, [rule])
     found = compared(table, less)
 
@@ -201,7 +201,7 @@ def test_symmetry_hides_nothing(table: System, monkeypatch: pytest.MonkeyPatch) 
         return {(each.side, each.action, each.answer, each.run.length) for each in found.differences}
 
     reduced = compared(table, less)
-    monkeypatch.setattr(symmetry, "MOST_RENAMINGS", 1)
+    monkeypatch.setattr(renaming_group, "MOST_COSETS", 0)
     whole = compared(table, less)
 
     assert said(reduced) == said(whole)

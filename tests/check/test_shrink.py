@@ -17,7 +17,7 @@ from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
-from holdfast.lower import symmetry
+from holdfast.lower import renaming_group
 from holdfast.runs.replay import Replayer, Script
 from holdfast.runs.shrink import Shortcuts, ShrinkResult, shrink
 from holdfast.trace.shrink import Run, Tries
@@ -292,7 +292,7 @@ def test_without_renamings_it_does_too(compiled: Compiled, monkeypatch: pytest.M
     """If there are too many renamings to try, states that differ by names stay different; the result is the same."""
     system = compiled(RELAY)
     with_names = small(system, DETOUR, "low")
-    monkeypatch.setattr(symmetry, "MOST_RENAMINGS", 1)
+    monkeypatch.setattr(renaming_group, "MOST_COSETS", 0)
     assert small(system, DETOUR, "low").script == with_names.script
 
 

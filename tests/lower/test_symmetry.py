@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import attrs
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.ir.errors import UsageError
 from holdfast.ir.system import System
 from holdfast.lower.layout import Layout
 from holdfast.lower.python.interpreter import Interpreter
@@ -109,13 +107,6 @@ def test_orbits_add_up_to_all_states(streams: System) -> None:
 
     assert symmetry.order == 12
     assert sum(map(symmetry.orbit_size, reachable(canonical=True))) == len(reachable(canonical=False)) == 625
-
-
-def test_too_many_renamings_are_refused(streams: System) -> None:
-    """A scope with a huge symmetry group is refused with its sizes and the remedy."""
-    scope = attrs.evolve(streams.scopes["tiny"], sizes={"Node": 9, "Stream": 1, "Epoch": 1})
-    with pytest.raises(UsageError, match=r"9 of Node.*without symmetry"):
-        Symmetry(Layout(streams, scope))
 
 
 def test_one_element_of_each_sort_is_no_symmetry(streams: System) -> None:

@@ -63,8 +63,8 @@ COMMANDS = {"check": "search", "rule": "rules"}
 """The commands that have another name than the folder of their verb."""
 
 LAYERS = {
-    "holdfast.lower": ["outcome", "statistics", "layout", "symmetry", "random_runs", "python", "graph", "provenance",
-                       "kernel", "smt", "tla"],
+    "holdfast.lower": ["outcome", "statistics", "layout", "renaming_group", "canonical_form", "symmetry", "random_runs",
+                       "python", "graph", "provenance", "kernel", "smt", "tla"],
     "holdfast.runs": ["selection", "where", "starts", "rebuilding", "judge", "lasso_judge", "replay", "matching",
                       "missing", "shrink", "why", "loading", "explorer", "refusals"],
     "holdfast.check": ["json_values", "budget", "handover", "worker_pool", "result", "figures", "summary", "java",

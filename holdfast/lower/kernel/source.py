@@ -56,6 +56,11 @@ class KernelSource:
         idempotent: Sequence[Action],
         mutable: bool = False,
     ) -> None:
+        if symmetry is not None and symmetry.form is not None:
+            raise UsageError(
+                f"scope {packing.layout.scope.name} has {symmetry.order:,} renamings of its elements, and the kernel "
+                "tries them one by one; use --engine interpreter, or a smaller scope"
+            )
         self.packing = packing
         self.layout = packing.layout
         self.system = packing.layout.system

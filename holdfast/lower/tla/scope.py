@@ -18,7 +18,7 @@ from holdfast.ir.system import Action, Scope, Var
 from holdfast.ir.types import Key, OptionalType, Scalar, SortType
 from holdfast.lower.layout import Layout
 from holdfast.lower.layout import budget as layout_budget
-from holdfast.lower.symmetry import Renaming, Symmetry
+from holdfast.lower.renaming_group import Renaming, RenamingGroup
 from holdfast.lower.tla.expression_text import NIL, TlaExpressions
 from holdfast.lower.tla.lines import apart, ended, generated, title, wrapped
 from holdfast.lower.tla.names import TlaNames, camel, identifier
@@ -156,26 +156,17 @@ class ScopeModule:
         sort are listed one by one.
         """
         try:
-            group = Symmetry(self.layout).renamings
+            group = RenamingGroup(self.layout)
         except UsageError:
-            # The group is too large to be enumerated.
+            # Too many renamings are left by the given constants.
             return []
-        sizes = {sort.name: self.scope.sizes[sort.name] for sort in self.system.sorts}
-        still = {name: tuple(range(size)) for name, size in sizes.items()}
-        known = {tuple(renaming.values()) for renaming in group}
-        # A sort is free if every permutation of its elements, with all other elements fixed, is in the group.
-        free = [
-            name
-            for name, size in sizes.items()
-            if size > 1
-            and all(tuple((still | {name: images}).values()) in known for images in itertools.permutations(range(size)))
-        ]
+        free = group.free()
         parts = [f"Permutations({self.signature.shared.domains[name]})" for name in free]
-        rest = [
-            renaming for renaming in group if renaming != still and all(renaming[name] == still[name] for name in free)
-        ]
-        if len(rest) > MOST_RENAMINGS:
+        others = [name for name in group.sizes if name not in free]
+        # The first renaming changes nothing.
+        if len(group.cosets) * group.permutations(others) - 1 > MOST_RENAMINGS:
             return []
+        rest = group.listed(others)[1:]
         return [*parts, *([f"{{{', '.join(map(self.renaming, rest))}}}"] if rest else [])]
 
     def renaming(self, renaming: Renaming) -> str:
