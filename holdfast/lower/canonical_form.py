@@ -23,7 +23,8 @@ machine code, to the byte.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import itemgetter
 
 import attrs
 
@@ -44,10 +45,20 @@ FACTOR = 0xD6E8FEB86659FD93
 """An odd number without a pattern in its bits. Multiplying by it spreads a number over the high bits."""
 
 
-def mixed(number: int) -> int:
-    """A hash of a number of 63 bits."""
-    number = (number ^ (number >> 32)) * FACTOR & WORD
-    return (number ^ (number >> 29)) >> 64 - HASH_BITS
+MOST_HASHES = 1 << 20
+"""The number of hashes that are remembered. Few colours, labels and codes occur, so mostly there are some hundred."""
+
+
+class Hashes(dict[int, int]):
+    """The hash of a number of 63 bits. A dictionary: a look into it is faster than the computation."""
+
+    def __missing__(self, number: int) -> int:
+        """Compute a hash that is not known yet."""
+        if len(self) >= MOST_HASHES:
+            self.clear()
+        mixed = (number ^ (number >> 32)) * FACTOR & WORD
+        found = self[number] = (mixed ^ (mixed >> 29)) >> 64 - HASH_BITS
+        return found
 
 
 @attrs.frozen
@@ -70,6 +81,15 @@ class ElementCell:
     origin: int
     first: int | None
     none: int
+
+
+@attrs.frozen
+class _Exchange:
+    """Bytes of a state to compare with each other: the first ones are translated before (None: they are not)."""
+
+    table: bytes | None
+    sources: Callable[[bytes], object]
+    targets: Callable[[bytes], object]
 
 
 class Elements:
@@ -110,6 +130,37 @@ class Elements:
             for sort, first in self.first.items()
         }
         return {**identity, **parts}
+
+    def exchanges(self, one: int, two: int) -> list[_Exchange]:
+        """What to compare to see whether exchanging two elements of a Sort leaves a state unchanged."""
+        names = list(range(self.count))
+        names[one], names[two] = two, one
+        # Cells whose values are elements of this Sort, with or without None, are translated alike.
+        groups: dict[int | None, list[tuple[int, int]]] = {}
+        for each in self.cells:
+            translated = each.first == self.starts[one]
+            moved = {one, two} & {*each.keys}
+            if translated or moved:
+                pair = (each.cell, self.place(each, names))
+                groups.setdefault(each.none if translated else None, []).append(pair)
+        found = []
+        for none, pairs in groups.items():
+            table = None
+            if none is not None:
+                codes = [*range(256)]
+                first, second = (none + element - self.starts[one] for element in (one, two))
+                codes[first], codes[second] = second, first
+                table = bytes(codes)
+            sources, targets = zip(*pairs, strict=True)
+            found.append(_Exchange(table, itemgetter(*sources), itemgetter(*targets)))
+        return found
+
+    def place(self, each: ElementCell, names: Sequence[int]) -> int:
+        """The index of the cell with renamed keys."""
+        return each.origin + sum(
+            (names[element] - self.starts[element]) * stride
+            for element, stride in zip(each.keys, each.strides, strict=True)
+        )
 
     def _cells(self, layout: Layout) -> list[ElementCell]:
         labels: dict[tuple[str, tuple[int, ...]], int] = {}
@@ -170,6 +221,8 @@ class CanonicalForm:
 
     def __init__(self, layout: Layout, classes: Sequence[ElementClass]) -> None:
         self.elements = Elements(layout, classes)
+        self._hashes = Hashes()
+        self._exchanges: dict[tuple[int, int], list[_Exchange]] = {}
         self.leaves = 0
         """The number of leaves that were looked at so far."""
 
@@ -235,9 +288,13 @@ class CanonicalForm:
 
     def are_twins(self, state: bytes, one: int, two: int) -> bool:
         """Whether exchanging two elements of a Sort leaves the state unchanged."""
-        names = list(range(self.elements.count))
-        names[one], names[two] = two, one
-        return self.renamed(state, names) == state
+        known = self._exchanges.get((one, two))
+        if known is None:
+            known = self._exchanges[one, two] = self.elements.exchanges(one, two)
+        return all(
+            each.sources(state if each.table is None else state.translate(each.table)) == each.targets(state)
+            for each in known
+        )
 
     def _parted(self, state: bytes, colours: list[int], element: int) -> list[int]:
         """The refined colours after an element was put before the others of its colour."""
@@ -264,32 +321,29 @@ class CanonicalForm:
 
     def signatures(self, state: bytes, colours: Sequence[int]) -> list[int]:
         """For each element, the sum of the hashes of all cells that mention it."""
-        sums = [0] * self.elements.count
+        sums, mixed = [0] * self.elements.count, self._hashes
         for each in self.elements.cells:
             code = state[each.cell]
             element = None if each.first is None or code < each.none else each.first + code - each.none
             # Of a value that is an element, only its colour counts.
             value = code if each.first is None else int(element is not None)
             mentioned = each.keys if element is None else (*each.keys, element)
-            found = mixed(each.label << 8 | value)
+            found = mixed[each.label << 8 | value]
             for other in mentioned:
-                found = mixed(found + colours[other])
+                found = mixed[found + colours[other]]
             # A cell says something else of its first key than of its second one, or of its value.
             for role, other in enumerate(mentioned, start=1):
-                sums[other] = sums[other] + mixed(found + role) & HASH
+                sums[other] = sums[other] + mixed[found + role] & HASH
         return sums
 
     def renamed(self, state: bytes, names: Sequence[int]) -> bytes:
         """The state in which each element has another element's name; ``names`` has the new number of each element."""
-        renamed, starts = bytearray(state), self.elements.starts
+        renamed = bytearray(state)
         for each in self.elements.cells:
             code = state[each.cell]
             if each.first is not None and code >= each.none:
                 code = names[each.first + code - each.none] - each.first + each.none
-            target = each.origin
-            for element, stride in zip(each.keys, each.strides, strict=True):
-                target += (names[element] - starts[element]) * stride
-            renamed[target] = code
+            renamed[self.elements.place(each, names)] = code
         return bytes(renamed)
 
 

@@ -20,11 +20,11 @@ HEAD = """
 from __future__ import annotations
 
 import numpy as np
-from tests.kernel.plain import address, peek, poke, prefetch
+from tests.kernel.plain import address, peek, poke, prefetch, reserve
 
 
 def jit(function):
-    if function.__name__ == "hashed":  # It overflows on purpose.
+    if function.__name__ in ("hashed", "mixed"):  # They overflow on purpose.
         return np.errstate(over="ignore")(function)
     return function
 
@@ -78,6 +78,11 @@ def _word(at: int, index: int) -> ctypes.c_int64:
 
 def prefetch(at: Address | int, index: int) -> None:
     """Do nothing: prefetching has no visible effect."""
+
+
+def reserve(words: int) -> Address:
+    """The address of words that hold no number that a kernel may rely on."""
+    return Address(np.full(words, -(1 << 62), np.int64))
 
 
 def plain_build(functions: str, driver: str = "driver.py", *, quick: bool = False) -> SimpleNamespace:

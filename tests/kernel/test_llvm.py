@@ -222,6 +222,8 @@ OUTSIDE = {
     "del x\nreturn 1": "del x is outside the language of kernels",
     "x.y = 1\nreturn 1": "x.y is no target of an assignment in kernels",
     "while x: pass\nelse: pass\nreturn 1": "while x: pass else: pass is outside the language of kernels",
+    "return reserve(x)": "reserve does not take these arguments",
+    "return reserve(0)": "reserve does not take these arguments",
     "return (1, x)[y] if x else ((1, 2), 3)[y]": "a tuple with a computed index holds numbers only",
     "return (x, 1) if x % 2 else y": "(x, 1) if x % 2 else y: the two values are of different kinds",
 }
@@ -283,9 +285,24 @@ def through(rows: Rows):
     poke(at, 3, peek(at + 8, 0) + 1)
     prefetch(at, 0)
 @entry
+def reversed_bits(n):
+    at, more = reserve(4), reserve(4)
+    for i in range(4):
+        poke(at, i, n >> i & 1)
+        poke(more, i, 0)
+    found = 0
+    for i in range(4):
+        found = found * 2 + peek(at, i) + peek(more, i)
+    return found
+@entry
 def half(u: Unsigned):
     return u >> np.uint64(1)
 """
+
+
+def test_reserved_words_are_apart() -> None:
+    """Words that a function reserves keep what it stores in them, and share nothing with other reserved words."""
+    assert machine(ARRAYS).reversed_bits(0b0010) == 0b0100
 
 
 def test_arrays_hold_numbers_of_their_width() -> None:

@@ -10,32 +10,14 @@ from itertools import permutations, product
 from math import factorial
 from types import ModuleType
 
-import attrs
 import pytest
 
-from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
-from holdfast.ir.load import load_model
 from holdfast.lower import canonical_form, renaming_group, symmetry
 from holdfast.lower.layout import Layout
 from holdfast.lower.renaming_group import Renaming
 from holdfast.lower.symmetry import Symmetry
-from tests.lower.conftest import MODELS
-
-SCOPES: dict[str, dict[str, int]] = {
-    "Pairs": {"Member": 5},
-    "Crowd": {"Member": 5, "Box": 3, "Slot": 1},
-    "Sites": {"Member": 6, "Site": 2},
-}
-GIVEN = {"site_of": (0, 1, 0, 1, 0, 1)}
-
-
-@cache
-def layout(name: str, **sizes: int) -> Layout:
-    """The layout of a model of ``crowd.py``, in a scope of these sizes."""
-    system = compile_model(load_model(f"{MODELS / 'crowd.py'}:{name}"))
-    scope = attrs.evolve(system.scopes["tiny"], sizes=sizes or SCOPES[name])
-    return Layout(system, attrs.evolve(scope, given=GIVEN if scope.given else {}))
+from tests.lower.crowds import SCOPES, cycles, layout, random_states
 
 
 def every_renaming(of: Layout) -> list[Renaming]:
@@ -49,27 +31,6 @@ def every_renaming(of: Layout) -> list[Renaming]:
         if renamed == dict(enumerate(given)):
             found.append(renaming)
     return found
-
-
-def random_states(of: Layout, count: int, chance: random.Random) -> list[bytes]:
-    """Random states. In some of them most cells hold the same, so that many elements are alike."""
-    found = []
-    for _ in range(count):
-        likely = chance.random()
-        codes = (0 if chance.random() < likely else chance.randrange(cell.field.codes) for cell in of.cells)
-        found.append(bytes(codes))
-    return found
-
-
-def cycles(*lengths: int, both_ways: bool = False) -> bytes:
-    """A state of ``Pairs`` in which all members look alike, and are not: each knows the next one of its cycle."""
-    count, start, edges = sum(lengths), 0, set()
-    for length in lengths:
-        edges |= {(start + place, start + (place + 1) % length) for place in range(length)}
-        start += length
-    if both_ways:
-        edges |= {(two, one) for one, two in edges}
-    return bytes(int(pair in edges) for pair in product(range(count), repeat=2))
 
 
 @cache
@@ -210,8 +171,8 @@ def test_refinement_tells_apart_what_a_chain_tells_apart() -> None:
 # Planted faults -------------------------------------------------------------------------------------------------------
 
 FAULTS = {
-    "Twins are assumed, and not tested.": ("return self.renamed(state, names) == state", "return True"),
-    "The names of elements count.": ("sums = [0] * self.elements.count", "sums = list(range(self.elements.count))"),
+    "Twins are assumed, and not tested.": ("for each in known\n", "for each in []\n"),
+    "The names of elements count.": ("= [0] * self.elements.count, self", "= [*range(self.elements.count)], self"),
     "The first leaf is taken, not the least.": ("elif leaf.state < best.state:", "elif False:"),
     "A known leaf skips all branches.": ("del nodes[_common(leaf.path, best.path) + 1 :]", "del nodes[1:]"),
     "A known leaf skips the branches of its parent, too.": (
@@ -221,7 +182,7 @@ FAULTS = {
     "Branches are not counted.": ("nodes[-1].alike += ", "nodes[-1].alike += 0 * "),
     "Only the first branch is followed.": ("taken, *left = twins", "taken, left = next(iter(twins)), []"),
     "Values keep their names.": ("code = names[each.first + code - each.none] - each.first + each.none", "pass"),
-    "Keys keep their names.": ("target += (names[element] - starts[element]) * stride", "target = each.cell"),
+    "Keys keep their names.": ("renamed[self.elements.place(each, names)] = code", "renamed[each.cell] = code"),
     "Classes are mixed.": ("start += len(each.members)", "start += 0"),
 }  # fmt: skip
 """Faults of the answers: a sentence for each, and what it replaces in ``canonical_form.py``."""

@@ -3,7 +3,7 @@
 The search explores states level by level. A level holds the states at the same distance from the start, so the first
 violation found has a shortest run. The search stores whole states, not fingerprints, so it never confuses two states.
 
-Under symmetry it stores one state of each orbit, the least one (the canonical state). The answer depends neither on
+Under symmetry it stores one state of each orbit, the canonical state. The answer depends neither on
 symmetry nor on the order in which cores work, for two reasons:
 
 - A level is expanded in the order of its orbits, so an orbit is first reached from its least predecessor.

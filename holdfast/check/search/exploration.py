@@ -82,12 +82,17 @@ class Exploration(ABC):
 
     def found_state(self, prop: Property, state: bytes, before: bytes | None, depth: int) -> Discovery:
         """The discovery of a state that violates an invariant or reaches a witness."""
-        # The least state of all is the canonical state of the least orbit. So the state itself serves as rank.
-        return Discovery(self.claims[prop.name], prop, depth, (state,), before, state)
+        return Discovery(self.claims[prop.name], prop, depth, self._state_rank(state), before, state)
 
     def found_end(self, state: bytes, before: bytes | None, depth: int) -> Discovery:
         """The discovery of a state without a step."""
-        return Discovery(deadlock_claim(self.machine.system), None, depth, (state,), before, state)
+        return Discovery(deadlock_claim(self.machine.system), None, depth, self._state_rank(state), before, state)
+
+    def _state_rank(self, state: bytes) -> tuple[bytes, ...]:
+        # In a small group the least state of all is the canonical state of the least orbit: the state serves as rank.
+        # If only canonical states are stored, it does, too.
+        by_orbit = self.group is not None and self.group.form is not None and not self.reduced
+        return (self.canonical(state), state) if by_orbit else (state,)
 
     def found_step(self, prop: Property, old: bytes, new: bytes, depth: int) -> Discovery:
         """The discovery of a step that violates a step property."""

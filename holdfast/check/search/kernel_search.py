@@ -231,13 +231,14 @@ class KernelSearch(Exploration):
             notes.pending[:] = (pending[0], pending[1], pending[2] & ~reached)
 
     def _collect_from(self, notes: Notes, depth: int) -> None:
-        for prop, (state,) in self._best(self.kernel.checked, notes.states):
+        # The rank of a state ends with the state.
+        for prop, (*_, state) in self._best(self.kernel.checked, notes.states):
             keep_least(self.violations, self.found_state(prop, state, None, depth))
-        for prop, (state,) in self._best(self.witnesses, notes.reached):
+        for prop, (*_, state) in self._best(self.witnesses, notes.reached):
             keep_least(self.reached, self.found_state(prop, state, None, depth))
         if notes.ends[0, 0]:
             # Only the expansion of a state shows that it has no step, and that belongs to the next level.
-            [state] = self._states(notes.ends[0, 1:])
+            *_, state = self._states(notes.ends[0, 1:])
             keep_least(self.violations, self.found_end(state, None, depth - 1))
         # The rank of a step is (canonical new, canonical old, old, new).
         for prop, (_, _, old, new) in self._best(self.kernel.steps, notes.steps):

@@ -77,8 +77,13 @@ def kernel_text(functions: str, driver: str) -> str:
 
     ``driver`` is the name of a file of this package. Raises RuntimeError if the text defines a name twice.
     """
-    templates = (_source(file).partition(TEMPLATE_BEGINS)[2] for file in (*CALLED.get(driver, ()), driver))
+    templates = (template(file) for file in (*CALLED.get(driver, ()), driver))
     return refuse_clashes("\n\n".join([f"{HEAD}{functions}", *templates]))
+
+
+def template(file: str) -> str:
+    """The text of a template of this package, without its head."""
+    return _source(file).partition(TEMPLATE_BEGINS)[2]
 
 
 def build(functions: str, driver: str = "driver.py", *, quick: bool = False) -> SimpleNamespace:

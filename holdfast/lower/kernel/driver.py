@@ -18,7 +18,7 @@ import numpy as np
 from holdfast.lower.kernel.injected import (
     BOUNDS, COUNTS, CUTS, ENDS, FAN, HAS_FINALS, HAS_WITNESSES, PENDING, REACHED, REDUCED, REPEATED, REPEATS,
     STATES, STEPS, WORDS, Blocks, Line, Rows, State, address, canonical, entry, finals, hashed, holds, invariants,
-    invariants_failing, jit, load, peek, poke, prefetch, premises, put, successors, witnesses,
+    invariants_failing, jit, load, peek, poke, prefetch, premises, put, state_rank, successors, witnesses,
 )  # fmt: skip
 
 # The template begins here.
@@ -120,7 +120,7 @@ def note_end(notes, s, cuts_before):
         if total_cuts(notes) != cuts_before:
             bump(notes, COUNTS + 1, 1)
         else:
-            note_least(notes + 8 * ENDS, 1, s)
+            note_least(notes + 8 * ENDS, 1, state_rank(s))
 
 
 @entry
@@ -280,7 +280,7 @@ def check(directory: Rows, first, step, seen: Line, notes: Line):
             s = load(states_at, i)
             # Nearly all states satisfy all invariants: the quick question comes first, the bit mask only if one fails.
             if invariants(s) >= 0:
-                note_least(notes_at + 8 * STATES, invariants_failing(s, -1), s)
+                note_least(notes_at + 8 * STATES, invariants_failing(s, -1), state_rank(s))
             silent = peek(notes_at, PENDING + 1)
             if silent:
                 poke(notes_at, PENDING + 1, silent & ~premises(s, silent))
@@ -288,7 +288,7 @@ def check(directory: Rows, first, step, seen: Line, notes: Line):
             if HAS_WITNESSES and peek(notes_at, PENDING + 2):
                 found = witnesses(s, peek(notes_at, PENDING + 2))
                 if found:
-                    note_least(notes_at + 8 * REACHED, found, s)
+                    note_least(notes_at + 8 * REACHED, found, state_rank(s))
 
 
 @entry

@@ -76,6 +76,8 @@ class Kernel:
         self.fan = max(source.fan, 1)
         self._shapes = source.shapes()
         self.outcomes = source.outcomes
+        self.has_form = reduced and source.form is not None
+        """Whether stored states are canonical states of a large group: see ``canonical_form.py``."""
         self.mutable = mutable
         self.removed = np.zeros(len(self.statistics.hits), np.int64)
         """For each place of the statistics' rules, 1 if the rule is removed."""

@@ -16,8 +16,12 @@ Shapes = Mapping[str, tuple[int, ...]]
 """The shapes of the parts of a block, by name, in the order in which the parts lie."""
 
 
-def shapes(*, words: int, actions: int, steps: int, checked: int, witnesses: int, rules: int, bounds: int) -> Shapes:
+def shapes(
+    *, words: int, by_orbit: bool, actions: int, steps: int, checked: int, witnesses: int, rules: int, bounds: int
+) -> Shapes:
     """The parts of a kernel's block, from the number of words of a state, of actions, and of properties of each kind.
+
+    ``by_orbit``: whether the rank of a state begins with its canonical state.
 
     - ``taken`` and ``repeats`` count steps and repeated steps by action, ``cuts`` counts by bound.
     - ``pending``: three bit masks. Step properties, and then invariants and lemmas, whose premise has never been true;
@@ -29,8 +33,9 @@ def shapes(*, words: int, actions: int, steps: int, checked: int, witnesses: int
       action; ``ends``: one row). A row is a flag and the rank of the least finding: see ``driver.note_least``.
     - ``removed`` is an input: 1 for each rule that a mutant lacks. Only a mutable kernel reads it.
     """
-    # A finding in a state is ranked by the state. A step is ranked by four states: both canonical ones, then both.
-    state, step = 1 + words, 1 + 4 * words
+    # A finding in a state is ranked by the state, or by the canonical state and then the state. A step is ranked by
+    # four states: both canonical ones, then both.
+    state, step = 1 + words * (1 + by_orbit), 1 + 4 * words
     return {
         "taken": (actions,),
         "pending": (3,),

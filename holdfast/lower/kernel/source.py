@@ -13,6 +13,8 @@ from functools import partial
 from holdfast.ir.errors import Place, UsageError
 from holdfast.ir.expr import Expr, Read, walk
 from holdfast.ir.system import Action, Property
+from holdfast.lower.kernel.build import template
+from holdfast.lower.kernel.canonical_source import CanonicalSource
 from holdfast.lower.kernel.emit import KernelEmitter
 from holdfast.lower.kernel.instance_ends import GatherRows, JudgeRepetition, ReturnCode
 from holdfast.lower.kernel.notes import Shapes, places, shapes
@@ -56,16 +58,17 @@ class KernelSource:
         idempotent: Sequence[Action],
         mutable: bool = False,
     ) -> None:
-        if symmetry is not None and symmetry.form is not None:
-            raise UsageError(
-                f"scope {packing.layout.scope.name} has {symmetry.order:,} renamings of its elements, and the kernel "
-                "tries them one by one; use --engine interpreter, or a smaller scope"
-            )
         self.packing = packing
         self.layout = packing.layout
         self.system = packing.layout.system
         self.statistics = statistics
         self.symmetry = symmetry
+        self.form = (
+            None if symmetry is None or symmetry.form is None else CanonicalSource(packing, symmetry.form.elements)
+        )
+        """What writes the functions for canonical states of a large group."""
+        self.by_orbit = self.form is not None and not reduced
+        """Whether the rank of a state begins with its canonical state. Else the least state has the least orbit."""
         self.reduced = reduced
         self.checked, self.steps, self.witnesses, self.finals = checked, steps, witnesses, finals
         self.idempotent = idempotent
@@ -78,7 +81,7 @@ class KernelSource:
     def text(self) -> str:
         """All functions, each with its decorator, behind the constants that they need."""
         # Writing a function gives its rules and bounds their places in the statistics, so ``_module`` comes last.
-        parts = [*self._states(), self._hashed(), self._canonical()]
+        parts = [*self._states(), self._hashed(), *self._canonical()]
         parts += [self._step_masks(None, part) for part in ("body", "premise")]
         for action in self.system.actions:
             parts += [self._step_masks(action, part) for part in ("body", "premise")]
@@ -98,6 +101,7 @@ class KernelSource:
         """The parts of a block of notes. Call it after all functions are written: only then are all rules counted."""
         return shapes(
             words=self.packing.words,
+            by_orbit=self.by_orbit,
             actions=len(self.system.actions),
             steps=len(self.steps),
             checked=len(self.checked),
@@ -130,9 +134,12 @@ class KernelSource:
             "HAS_WITNESSES": bool(self.witnesses),
             "BOUNDS": len(self.statistics.cut_counts),
         }
+        if self.form is not None:
+            constants |= self.form.constants()
         constants |= self.places()
         head = "".join(f"{name} = {value!r}\n" for name, value in constants.items())
-        return head + "\n\n" + "\n\n".join(f"@{_kind(part)}\n{part}" for part in parts)
+        loops = "" if self.form is None else f"\n\n{template('canonical_driver.py')}"
+        return head + "\n\n" + "\n\n".join(f"@{_kind(part)}\n{part}" for part in parts) + loops
 
     def _writer(self, what: str, at: Place, sink: InstanceEnds | None = None) -> KernelEmitter:
         place = partial(self.statistics.rule, what) if self.mutable else None
@@ -174,16 +181,24 @@ class KernelSource:
         )
         return f"def hashed(s: State):\n    h = {mixed}\n{finish}"
 
-    def _canonical(self) -> str:
-        """A function to the least state of an orbit. A renaming is a few shifts: see ``_moved``."""
-        lines = ["def canonical(s: State):", f"    {self.words('s')} = s", "    best = s"]
+    def _canonical(self) -> Iterable[str]:
+        """A function to the canonical state of an orbit. A renaming is a few shifts: see ``_moved``.
+
+        Under a small group it is the least of all renamed states. A large group has a form of its own, and the least
+        form of the cosets counts.
+        """
+        if self.form is not None:
+            yield from self.form.functions()
+        form = "" if self.form is None else "canonical_form"
+        lines = ["def canonical(s: State):", f"    {self.words('s')} = s", f"    best = {form}(s)"]
         if self.symmetry is not None:
             # The first renaming changes nothing.
             for moves in self.symmetry.moves()[1:]:
                 for word, text in enumerate(self._moved(moves)):
                     lines.append(f"    t{word} = {text}")
-                lines += [f"    t = ({self.words('t')})", "    if t < best: best = t"]
-        return "\n".join([*lines, "    return best", ""])
+                lines += [f"    t = {form}(({self.words('t')}))", "    if t < best: best = t"]
+        yield "\n".join([*lines, "    return best", ""])
+        yield f"def state_rank(s):\n    return {'canonical(s) + s' if self.by_orbit else 's'}\n"
 
     def _moved(self, moves: list[tuple[int, bytes | None]]) -> list[str]:
         """The words of a renamed state, as expressions over the words of the state.

@@ -40,6 +40,14 @@ memory.
 """
 CHUNK = 1024
 """The largest number of states in a chunk, the piece of a level that goes to one core."""
+CHUNK_FOR_FORMS = 16
+"""The same if the kernel finds canonical states by their form."""
+ROUNDS_FOR_FORMS = 200
+"""If the kernel finds canonical states by their form, a round expands one of so many parts of the number of states.
+
+A form takes microseconds for each step, so filling a buffer takes seconds. A search looks at its budget after a round:
+at most a second or a few per cent of the states too late.
+"""
 
 R = TypeVar("R")
 
@@ -169,7 +177,7 @@ class Store:
         ``pause`` is called after every round. If it returns True, the level ends there, with the states found so far.
         """
         before: list[int] = self._counts.tolist()
-        chunks = _chunks(self.levels[-1])
+        chunks = _chunks(self.levels[-1], CHUNK_FOR_FORMS if self.kernel.has_form else CHUNK)
         for number, worker in enumerate(self._workers):
             # A copy of its own: ``expand`` notes its progress in the chunks.
             worker.chunks = chunks[number :: self.cores].copy()
@@ -184,11 +192,19 @@ class Store:
         return self.count > sum(before)
 
     def _expand(self, worker: _Worker) -> bool:
-        """Expand the worker's chunks until a buffer is full; returns whether states are left."""
-        waiting = _waiting(worker.chunks)
+        """Expand the worker's chunks until a buffer is full or the round ends; returns whether states are left."""
+        end = len(worker.chunks)
+        if self.kernel.has_form:
+            # Most chunks of a small level are small, so several of them make a round.
+            size = min(max(self.count // (ROUNDS_FOR_FORMS * self.cores), 8), CHUNK)
+            following = worker.chunks[worker.row : worker.row + size]
+            sizes = np.cumsum(following[:, 2] - following[:, 1])
+            end = worker.row + 1 + int(np.searchsorted(sizes, size))
+        chunks = worker.chunks[worker.row : end]
+        waiting = _waiting(chunks)
         worker.row = self.module.expand(
             self._directory,
-            worker.chunks,
+            worker.chunks[:end],
             worker.row,
             worker.buffers,
             worker.filled,
@@ -196,7 +212,7 @@ class Store:
             worker.cache,
             worker.notes.block,
         )
-        worker.expanded += waiting - _waiting(worker.chunks)
+        worker.expanded += waiting - _waiting(chunks)
         return bool(worker.row < len(worker.chunks))
 
     def _insert_all(self) -> None:
@@ -262,7 +278,7 @@ class Store:
         """
         words = self.kernel.words
         rows = np.array(targets, np.int64).reshape(len(targets), words)
-        chunks = _chunks(self.levels[depth]).tolist()
+        chunks = _chunks(self.levels[depth], CHUNK).tolist()
 
         def look(worker: _Worker) -> NDArray[np.int64]:
             # A flag, the canonical state and the state: the rank of a predecessor.
@@ -280,15 +296,16 @@ class Store:
         ]
 
 
-def _chunks(level: Level) -> NDArray[np.int64]:
-    """The states of a level in pieces. A row is a partition, the first index, and the index behind the last.
+def _chunks(level: Level, size: int) -> NDArray[np.int64]:
+    """The states of a level in pieces of ``size`` states, at most.
 
-    The pieces of a partition differ by at most one state. If only the last were shorter, one core of two would get all
-    the short pieces as soon as each partition holds between one chunk and two: the cores take the pieces in turn.
+    A row is a partition, the first index, and the index behind the last. The pieces of a partition differ by at most
+    one state. If only the last were shorter, one core of two would get all the short pieces as soon as each partition
+    holds between one chunk and two: the cores take the pieces in turn.
     """
     found = []
     for part, (first, last) in enumerate(level):
-        pieces = -(-(last - first) // CHUNK)
+        pieces = -(-(last - first) // size)
         ends = [first + (last - first) * piece // pieces for piece in range(1, pieces + 1)]
         found += [(part, start, end) for start, end in zip([first, *ends], ends, strict=False)]
     return np.array(found, np.int64).reshape(-1, 3)

@@ -57,7 +57,7 @@ class ExpressionWriter(ArithmeticWriter):
         self.places: dict[str, int] = {}
         """A number for each local variable, which names its registers in memory."""
         self.memory: list[str] = []
-        """The instructions that reserve memory: variables, and tuples that are read at a computed index."""
+        """The instructions that reserve memory: variables, tuples read at a computed index, and ``reserve``."""
 
     def expr(self, node: ast.expr) -> TypedValue:
         """The value of an expression."""
@@ -283,6 +283,13 @@ class ExpressionWriter(ArithmeticWriter):
                 return self.magnitude(value)
             case "address", [TypedValue(Array()) as array]:
                 return number(self.blocks.result(f"ptrtoint ptr {array.operands[0]} to i64"))
+            case (("peek" | "poke" | "prefetch" | "reserve"), _):
+                return self._memory(name, args)
+        return self._function(name, args)
+
+    def _memory(self, name: str, args: list[TypedValue]) -> TypedValue:
+        """A call that reads, writes or reserves memory."""
+        match name, args:
             case "peek", [start, index]:
                 return number(self.blocks.result(f"load i64, ptr {self._word_at(start, index)}"))
             case "poke", [start, index, value]:
@@ -294,7 +301,11 @@ class ExpressionWriter(ArithmeticWriter):
                 pointer = self._word_at(start, index)
                 self.blocks.effect(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 0, i32 3, i32 1)")
                 return TypedValue(Nothing(), ())
-        return self._function(name, args)
+            case "reserve", [TypedValue(lo=int(words), hi=hi)] if words == hi and words > 0:
+                base = f"%t{len(self.memory)}"
+                self.memory.append(f"  {base} = alloca [{words} x i64]")
+                return number(self.blocks.result(f"ptrtoint ptr {base} to i64"))
+        raise KernelTextError(f"{name} does not take these arguments")
 
     def _unsigned_of(self, node: ast.expr) -> TypedValue:
         # A literal may be greater than any number of 63 bits.

@@ -12,7 +12,7 @@ from holdfast.lower.kernel.llvm.kinds import ANNOTATIONS, NUMBER, TRUTH, UNSIGNE
 from holdfast.lower.kernel.llvm.values import TypedValue, literal
 
 RESERVED = {
-    "abs", "address", "int", "len", "max", "min", "np", "peek", "poke", "prefetch", "range",
+    "abs", "address", "int", "len", "max", "min", "np", "peek", "poke", "prefetch", "range", "reserve",
     "State", *ANNOTATIONS, "jit", "entry", "inlined",
 }  # fmt: skip
 """The words of the language, which no function or constant may have as its name."""
