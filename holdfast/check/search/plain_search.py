@@ -78,7 +78,7 @@ class PlainSearch(Exploration):
 
     def within(self, microseconds: float) -> int:
         """The number of states that this search explores in about this time."""
-        return states_within(microseconds, self.machine.layout, 1 if self.group is None else self.group.order)
+        return states_within(microseconds, self.machine.layout, 1 if self.group is None else self.group.effort)
 
     def _expand_levels(self) -> None:
         while self._level and not self._must_stop():
