@@ -203,3 +203,11 @@ def test_only_what_can_be_violated_is_unrolled(tmp_path: Path, claim: str) -> No
     assert {"check", "kernel", "tlc"} <= kinds
     assert ("unroll" in kinds) == (claim == "invariant")
     assert "unroll" not in {job.engine for job in jobs(tmp_path, [entry], slow=False)}
+
+
+def test_the_proof_of_many_obligations_is_begun_before_small_comparisons() -> None:
+    """A proof weighs more with more obligations: that of cancellation is among the first jobs, and none is light."""
+    found = jobs(MODELS, read_manifest(MODELS), slow=False)
+    weights = {job.model: job.weight for job in found if job.engine == "prove"}
+    assert max(weights, key=lambda model: weights[model]) == "cancellation"
+    assert min(weights.values()) > max(job.weight for job in found if job.engine == "walk")

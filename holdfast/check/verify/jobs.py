@@ -107,12 +107,17 @@ def _comparisons(folder: Path, model: str, entries: tuple[ManifestEntry, ...], *
     if next(system.of_kind("leads_to"), None) is not None:
         yield VerifyJob(model, "graph", (), 600_000 + 3 * states)
     if (folder / f"{model}{PROOF}.py").is_file():
-        yield VerifyJob(model, "prove", (), 1_000_000)
+        yield VerifyJob(model, "prove", (), 1_000_000 + 1_500 * _obligations(system))
     if slow and next(system.of_kind("invariant", "step"), None) is not None:
         yield VerifyJob(model, "unroll", small, 2_000_000)
     yield VerifyJob(model, "tlc", (), 1_000_000 + 20 * states)
     if (folder / RESULTS).exists():
         yield VerifyJob(model, "mutants", (), 10_000_000 if slow else 1)
+
+
+def _obligations(system: System) -> int:
+    """About the number of obligations of a proof, without those of the lemmas."""
+    return len(system.actions) * sum(prop.kind in ("invariant", "step") for prop in system.properties)
 
 
 def make(folder: Path, job: VerifyJob, *, slow: bool) -> tuple[Opinion, PinnedOutcome | None]:
