@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
 import attrs
@@ -159,6 +159,9 @@ class KernelSearch(Exploration):
         else:
             self.store.begin(level)
             self._collect(0)
+        if self.group is not None and self.group.form is not None and isinstance(self.store, Store):
+            # Rebuilding a run takes the canonical states of thousands of steps. The kernel is here, and much faster.
+            self.canonical = lru_cache(1 << 16)(self.kernel.canonical)
         self.boundary = self._boundary()
         more = True
         while more and self.meter.spent is None and (self.keep_going or not self.violations):

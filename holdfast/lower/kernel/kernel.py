@@ -116,6 +116,10 @@ class Kernel:
         found = self.module.listed(self.packing.pack(state), rows, self.notes().block)
         return [self.packing.unpack(row) for row in rows[:found]]
 
+    def canonical(self, state: bytes) -> bytes:
+        """The canonical state of the state's orbit, the same as ``Symmetry.canonical`` gives."""
+        return self.packing.unpack(self.module.canonical(self.packing.pack(state)))
+
     def step(self, state: bytes, action: str, args: Args) -> Outcome:
         """The outcome of one action with these arguments, the same as ``Interpreter.step`` gives."""
         number = [found.name for found in self.machine.system.actions].index(action)
