@@ -17,7 +17,7 @@ from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
-from holdfast.lower import renaming_group
+from holdfast.lower import renaming_group, symmetry
 from holdfast.runs.replay import Replayer, Script
 from holdfast.runs.shrink import Shortcuts, ShrinkResult, shrink
 from holdfast.trace.shrink import Run, Tries
@@ -294,6 +294,14 @@ def test_without_renamings_it_does_too(compiled: Compiled, monkeypatch: pytest.M
     with_names = small(system, DETOUR, "low")
     monkeypatch.setattr(renaming_group, "MOST_COSETS", 0)
     assert small(system, DETOUR, "low").script == with_names.script
+
+
+def test_with_a_canonical_form_it_does_too(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If canonical states and renamings come from a form, as in a large group, the result is the same."""
+    system = compiled(RELAY)
+    listed = small(system, DETOUR, "low")
+    monkeypatch.setattr(symmetry, "MOST_LISTED", 0)
+    assert small(system, DETOUR, "low") == listed
 
 
 def test_once_stopped_the_least_so_far_is_the_answer(compiled: Compiled) -> None:
