@@ -236,7 +236,7 @@ def optionals_stay(patch: pytest.MonkeyPatch) -> None:
 
 def keys_stay(patch: pytest.MonkeyPatch) -> None:
     """A renaming moves values and forgets keys."""
-    patch.setattr(symmetry, "_renamed_key", lambda kinds, index, renaming: index)
+    patch.setattr(symmetry, "renamed_key", lambda kinds, index, renaming: index)
 
 
 COMPILED: tuple[Plant, ...] = (

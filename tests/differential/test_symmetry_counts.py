@@ -12,6 +12,7 @@ from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from holdfast.ir.system import Scope, System
 from holdfast.lower.layout import Layout
+from holdfast.lower.renaming_group import RenamingGroup
 from holdfast.lower.symmetry import Symmetry
 from tests.differential.exploring import by_hand, orbit_sizes, symmetry_differences
 
@@ -82,6 +83,6 @@ def test_a_wrong_group_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A symmetry that exchanges processes of different nodes changes the count, so the self-test fails."""
     system, scope = ownership()
     scope = attrs.evolve(scope, given={"node_of": (0, 1), "incarnation": (1, 1), "failover": (True, False)})
-    monkeypatch.setattr(Symmetry, "_fixes", lambda *_: True)
+    monkeypatch.setattr(RenamingGroup, "_keeps", lambda *_: True)
     sizes = orbit_sizes(system, scope)
     assert sum(sizes) != search(system, scope, symmetry=False, keep_going=True).figures.distinct
