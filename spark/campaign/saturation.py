@@ -81,6 +81,12 @@ class Saturation:
         return None if total is None else max(0.0, total - behind)
 
     @property
+    def latest(self) -> Point:
+        """The last stretch of the curve: its number of runs, and of things that no run before it had met."""
+        last, now = (Point(0, 0), Point(0, 0), *self.curve)[-2:]
+        return Point(now.traces - last.traces, now.seen - last.seen)
+
+    @property
     def rates(self) -> tuple[float, ...]:
         """For each point of the curve: new things per million traces, since the point before."""
         before = (Point(0, 0), *self.curve)
@@ -206,6 +212,21 @@ def sentence(found: Saturation) -> str:
         else ""
     )
     return f"{said} {rest}{crowded} This says nothing about what these runs cannot reach."
+
+
+def new_steps(found: Saturation, steps: int) -> str:
+    """How many of N steps were new, from the figures of states, on one line.
+
+    A step is new if its state is of a kind that no earlier unit, and no earlier step of its own unit, has met; the
+    state in which a run begins counts as a step here. Units count in the order of their numbers, wherever they ran.
+    """
+    if not steps:
+        return "none"
+    rare = f", one in {steps / found.seen:,.0f}" if found.seen else ""
+    return (
+        f"{found.seen:,} of the steps met a kind of state for the first time{rare}; of the last "
+        f"{found.latest.traces:,} runs {found.latest.seen:,} steps did"
+    )
 
 
 def _met(found: Saturation) -> str:

@@ -11,7 +11,7 @@ from holdfast.trace.text import WIDTH, count
 from spark.campaign.difference import listed
 from spark.campaign.estimate import size, span
 from spark.campaign.findings import Finding
-from spark.campaign.saturation import sentence
+from spark.campaign.saturation import new_steps, sentence
 from spark.campaign.summary import Summary
 
 MOST_FINDINGS = 10
@@ -118,6 +118,7 @@ def _figures(summary: Summary) -> Iterator[tuple[str, str]]:
         yield "witnesses", ", ".join(reached)
     cuts = [f"{cut.action} by {cut.bound} {cut.times:,}" for cut in summary.cuts]
     yield "cut", ", ".join(cuts) or "nothing: no step went beyond a bound of the scope"
+    yield "new", new_steps(summary.states, summary.steps)
     yield "states", sentence(summary.states)
 
 

@@ -6,7 +6,17 @@ import random
 
 import pytest
 
-from spark.campaign.saturation import MOST_POINTS, Growth, Point, Saturation, StateGrowth, chao2, linear_count, sentence
+from spark.campaign.saturation import (
+    MOST_POINTS,
+    Growth,
+    Point,
+    Saturation,
+    StateGrowth,
+    chao2,
+    linear_count,
+    new_steps,
+    sentence,
+)
 from spark.campaign.tables import STATE_BITS
 
 
@@ -32,6 +42,23 @@ def test_growth_counts_what_is_new() -> None:
     assert found.curve == (Point(100, 2), Point(200, 3), Point(300, 3), Point(400, 5))
     assert (found.seen, found.once, found.twice, found.samples) == (5, 3, 1, 4)
     assert found.rates == (20_000.0, 10_000.0, 0.0, 20_000.0)
+
+
+def test_a_step_is_new_once() -> None:
+    """A kind of state counts as new for the first unit that meets it; the last stretch is told apart."""
+    found = grown([{1, 2}, {2, 3}, {2}, {1, 4, 5}])
+
+    assert found.latest == Point(100, 2)
+    assert new_steps(found, 1000) == (
+        "5 of the steps met a kind of state for the first time, one in 200; of the last 100 runs 2 steps did"
+    )
+
+
+def test_nothing_is_new_without_steps() -> None:
+    """A campaign of runs that take no step has no new step, and one unit is its own last stretch."""
+    assert new_steps(grown([{1}]), 0) == "none"
+    assert grown([{1, 2}]).latest == Point(100, 2)
+    assert grown([]).latest == Point(0, 0)
 
 
 def test_bitmaps_grow_as_sets_do() -> None:
