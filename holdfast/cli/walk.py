@@ -36,7 +36,7 @@ def walk(
     model: str,
     /,
     *,
-    runs: Annotated[int, RUNS] = PLAIN.traces,
+    runs: Annotated[int | None, RUNS] = None,
     depth: int | None = None,
     seed: str = "0",
     run: int | None = None,
@@ -67,7 +67,7 @@ def walk(
     model
         A name that `holdfast models` lists, or a file: path/to/model.py, or path/to/model.py:Class.
     runs
-        How many runs to make (100000).
+        How many runs to make; otherwise 100000, or 10000 in a scope for runs, where each has more steps.
     depth
         How many steps a run may take; otherwise what the scope says, or 50.
     seed
@@ -123,7 +123,7 @@ def walk(
             "--json": json,
             "--no-shrink": not shrink,
             "--no-swarm": not swarm,
-            "--runs": runs != PLAIN.traces,
+            "--runs": runs is not None,
             "--depth": depth is not None,
             "--run": run is not None,
             "--pct": pct is not None,
@@ -137,7 +137,7 @@ def walk(
     chosen = scope_of_runs(system, scope)
     options = WalkOptions(
         seed=number,
-        traces=runs,
+        traces=number_of_runs(chosen) if runs is None else runs,
         depth=depth_of_runs(chosen, depth),
         run=run,
         pct=pct,
@@ -169,6 +169,11 @@ def walk(
             note(f"holdfast: nothing is violated, so {itf} is not written")
     reports.give([search_record(system, result, "walk", expected=expect == "violated")])
     return _exit_code(result, expect, json)
+
+
+def number_of_runs(scope: Scope) -> int:
+    """How many runs to make if the user does not say. In a scope for runs they take as long with a tenth."""
+    return PLAIN.traces if scope.depth is None else PLAIN.traces // 10
 
 
 def depth_of_runs(scope: Scope, given: int | None) -> int:

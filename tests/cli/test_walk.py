@@ -114,17 +114,19 @@ def test_another_seed_is_another_campaign(holdfast: Run) -> None:
 
 
 def test_runs_take_the_scope_and_the_depth_for_runs(holdfast: Run) -> None:
-    """Without --scope, runs take the scope for runs and its depth; --depth and --scope still decide."""
+    """Without --scope, runs take the scope for runs and its depth; --depth, --scope and --runs still decide."""
     deep = "tiny = Scope({Node: 2, Count: 2})\n    deep = Scope({Node: 2, Count: 9}, depth=77)"
     Path("deep.py").write_text(COUNTER.replace("tiny = Scope({Node: 2, Count: 2})", deep))
 
     def chosen(*options: object) -> tuple[str, int]:
-        found = json.loads(holdfast("walk", "deep.py", "--traces", 5, "--json", *options).out)
+        found = json.loads(holdfast("walk", "deep.py", "--runs", 5, "--json", *options).out)
         return found["scope"], found["figures"]["depth"]
 
     assert chosen() == ("deep", 77)
     assert chosen("--depth", 5) == ("deep", 5)
     assert chosen("--scope", "default") == ("default", 50)
+    assert "10,000 runs" in holdfast("walk", "deep.py", "--depth", 1).out
+    assert "100,000 runs" in holdfast("walk", "deep.py", "--scope", "tiny", "--depth", 1).out
     assert "scope tiny:" in (checked := holdfast("check", "deep.py").out)
     assert "scope deep" not in checked
     refusal = "for random runs, and TLC searches all states of a scope; choose --scope tiny or default\n"
