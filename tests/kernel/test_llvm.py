@@ -30,7 +30,7 @@ PAIRS = [(x, y) for x in ONES for y in ONES]
 
 def machine(text: str) -> Any:
     """The compiled functions of a text."""
-    return build._module(build._content(text))
+    return build._module(build._content(text, build.FULL), build.FULL)
 
 
 def python(text: str) -> Function:

@@ -42,12 +42,8 @@ if TYPE_CHECKING:
     from holdfast.lower.kernel.walks import Walks
 
 NO_BUDGET = Budget()
-
 SMALL = 10_000
 """Number of steps that the interpreter takes first. The kernel pays only beyond that, for it compiles for seconds."""
-
-SHORT = 3_000_000
-"""The number of steps up to which quick code does: full code would save less time than LLVM needs for it."""
 
 CHUNK = 1 << 18
 """Number of steps that the runs of a chunk may take: some hundredths of a second."""
@@ -209,7 +205,7 @@ class _Totals:
             witnesses=self.walker.witnesses,
             finals=self.walker.finals,
             idempotent=self.selection.idempotent,
-            quick=self.options.traces * self.options.depth <= SHORT,
+            quick=self.options.are_few,
         )
         self.compiling = self.meter.seconds - began
         return walks

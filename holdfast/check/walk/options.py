@@ -10,6 +10,8 @@ from holdfast.lower.random_runs.chance import MOST_SEED
 
 MOST_RUNS = 10**15
 MOST_CHANGES = 100
+FEW = 3_000_000
+"""The number of steps up to which quick code does: full code would save less time than LLVM needs for it."""
 
 
 @attrs.frozen(kw_only=True)
@@ -43,6 +45,11 @@ class WalkOptions:
             _within("--pct", self.pct, 1, MOST_CHANGES)
         elif self.pct_sort is not None:
             raise UsageError("--pct-sort names the processes that --pct gives priorities; add --pct, such as --pct 3")
+
+    @property
+    def are_few(self) -> bool:
+        """Whether the runs take so few steps that quick code does."""
+        return self.traces * self.depth <= FEW
 
     @property
     def command_line(self) -> tuple[str, ...]:
