@@ -7,12 +7,12 @@ from collections.abc import Callable
 import msgspec
 
 from impl.broker import compaction, log_cache, wal
-from impl.broker.messages import Identity
 from impl.broker.node import Broker
 from impl.broker.object_format import object_key
 from impl.broker.settings import Settings
 from impl.controller.view import Profile
 from impl.sim.options import Options
+from impl.sim.process import Make
 from impl.sim.run import Run, always, simulate
 
 SMALL = Settings(
@@ -50,8 +50,9 @@ def simulate_brokers(
     settings = msgspec.structs.replace(settings, fast_close=v6, elects=elects)
     profile: Profile = msgspec.structs.replace(options.profile, v6=v6, object_retention_ms=RETENTION_MS)
     options = msgspec.structs.replace(options, profile=profile)
-    return simulate(seed, lambda identity, now: _make(identity, settings, now), object_key, options, go_on)
+    return simulate(seed, broker_of(settings), object_key, options, go_on)
 
 
-def _make(identity: Identity, settings: Settings, now: int) -> Broker:
-    return Broker(identity, settings, now)
+def broker_of(settings: Settings) -> Make:
+    """Makes reference brokers with some settings."""
+    return lambda identity, now: Broker(identity, settings, now)

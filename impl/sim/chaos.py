@@ -40,11 +40,15 @@ class Chaos:
         for node in sorted(self._fleet.current):
             fault = self._tape.site(f"process/{node}", self._places).decide(self._queue.now)
             if fault is not None:
-                self._befall(self._fleet.current[node], fault)
+                self.befall(self._fleet.current[node], fault)
         if not self._tape.is_quiet:
             self._queue.at(self._queue.now + TICK_MS, self._tick)
 
-    def _befall(self, process: Process, fault: Fault) -> None:
+    def befall(self, process: Process, fault: Fault) -> None:
+        """Let a fault of PROCESS happen to a process, or to the links of its node.
+
+        Nothing happens to a process that is dead, paused, or about to crash.
+        """
         value, now = fault.value, self._queue.now
         if fault.kind in ("partition", "cut"):
             self._cut(process.node, fault)

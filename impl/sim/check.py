@@ -13,7 +13,7 @@ from impl.oracles.verdict import Violation
 from impl.rules import without
 from impl.sim.brokers import SMALL, simulate_brokers
 from impl.sim.options import Options
-from impl.sim.run import Run, always
+from impl.sim.run import Run, Simulation, always
 from impl.sim.storage import contents
 
 NODE_ERROR = "node error"
@@ -61,17 +61,20 @@ def check(question: Question, go_on: Callable[[], bool] = always) -> CheckResult
 
 def judged(run: Run) -> Verdict:
     """The verdict of the oracles on a run. Only a run that has healed has a final bucket to judge."""
-    return judge(run.history, _stored(run) if run.healed else None)
+    simulation = run.simulation
+    return judge(run.history, bucket(simulation, simulation.store.memory.objects) if run.healed else None)
 
 
-def _stored(run: Run) -> BucketContents:
-    """The bucket at the end, with streams by the keys of the history."""
-    found = contents(run.simulation.store.memory.objects, run.simulation.cluster.leader.image)
-    keys = run.simulation.load.keys()
+def bucket(simulation: Simulation, objects: dict[str, bytes]) -> BucketContents:
+    """The bucket of a cluster that has a leader, with streams by the keys of the history. ``objects``: by key."""
+    leader = simulation.cluster.leader
+    assert leader is not None, "a controller leads"
+    found = contents(objects, leader.image)
+    keys = simulation.load.keys()
     batches: dict[int, set[tuple[int, int, int]]] = {}
     for record in (*found.objects, *found.wal):
         if record.stream in keys:
-            sends = run.simulation.load.sends(record)
+            sends = simulation.load.sends(record)
             batches.setdefault(keys[record.stream], set()).update(
                 (base, base + count, value) for base, count, value in sends
             )

@@ -84,6 +84,13 @@ class StreamClient:
         """The name in the history, a new one after each operation of unknown outcome."""
         return f"client.{self.number}.{self._lives}"
 
+    def give(self, operation: ScriptOperation) -> None:
+        """Take one more operation, behind all others."""
+        self._operations.append(operation)
+        if self.ended:
+            self.ended = False
+            self.begin()
+
     def begin(self) -> None:
         """Begin with the next operation at its time; it begins at once if that has passed."""
         if self._next == len(self._operations):

@@ -199,13 +199,22 @@ class ControllerCluster:
     def tick(self) -> None:
         """Decide whether the leader changes."""
         fault = self._site.decide(self._queue.now)
-        if fault is not None and self.quorum.leader is not None and len(self.controllers) > 1 and self._fuse is None:
-            if fault.kind == "lost_tail":
-                self._fuse = 1 + int(fault.value * 10), fault
-            else:
-                self._fail_over(fault, len(self.quorum.batches) - self.quorum.committed)
+        if fault is not None:
+            self.befall(fault)
         if not self._tape.is_quiet:
             self._queue.at(self._queue.now + TICK_MS, self.tick)
+
+    def befall(self, fault: Fault) -> None:
+        """Let a fault of CONTROLLER happen: at once, or with ``lost_tail`` after some more batches.
+
+        Nothing happens if nobody leads, if there is no other controller, or if a failover is decided already.
+        """
+        if self.quorum.leader is None or len(self.controllers) < 2 or self._fuse is not None:
+            return
+        if fault.kind == "lost_tail":
+            self._fuse = 1 + int(fault.value * 10), fault
+        else:
+            self._fail_over(fault, len(self.quorum.batches) - self.quorum.committed)
 
     def _fail_over(self, fault: Fault, kept: int) -> None:
         """End the term of the leader, and commit the first ``kept`` pending batches."""

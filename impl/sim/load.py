@@ -58,6 +58,12 @@ class Load(Protocol):
     def begin(self) -> None:
         """Begin with the script, whose times count from now."""
 
+    def give(self, operation: ScriptOperation) -> None:
+        """Let a client do one more operation, when it has done those before. A client with a new number is made.
+
+        Operators and the director begin at once.
+        """
+
     def has_ended(self) -> bool:
         """Whether all clients have done their operations."""
 

@@ -28,6 +28,7 @@ from impl.sim.script import ScriptOperation
 from impl.sim.store_faults import FaultyStore
 from impl.sim.stream_load import StreamLoad
 from impl.sim.tape import Fault, Tape, stream
+from impl.store.interface import ObjectStore
 from impl.tasks import Place
 from impl.wire import Reply
 
@@ -108,10 +109,20 @@ def simulate(
 
 
 class Simulation:
-    """All parts of a run. ``load``: its clients and their operations."""
+    """All parts of a run. ``load``: its clients and their operations. ``store``: as for ``FaultyStore``.
+
+    ``run`` makes the whole run. A caller that decides itself what happens, and when, calls ``start``, moves the clock
+    of the ``queue``, and calls ``heal``.
+    """
 
     def __init__(
-        self, seed: int, make: Make, object_key: Callable[[int], str], options: Options, go_on: Callable[[], bool]
+        self,
+        seed: int,
+        make: Make,
+        object_key: Callable[[int], str],
+        options: Options,
+        go_on: Callable[[], bool] = always,
+        store: ObjectStore | None = None,
     ) -> None:
         self.seed, self.options, self.go_on = seed, options, go_on
         self.queue = Queue(BEGIN_MS)
@@ -123,7 +134,7 @@ class Simulation:
         self.rates = faults.without_kinds(faults.swarm(seed, options.faults), *options.without, *elsewhere)
         self.tape = Tape(seed, self.rates, options.recorded)
         self.network = Network(self.queue, self.tape, seed)
-        self.store = FaultyStore(self.queue, self.tape, seed)
+        self.store = FaultyStore(self.queue, self.tape, seed, store)
         self.fleet = Fleet(
             *(self.queue, self.tape, seed, self.log, self.store, self.network, make),
             done=self._done,
@@ -193,6 +204,15 @@ class Simulation:
 
     def _phases(self) -> str:
         """Run all phases. Returns the condition that fails at the end; "" if all hold."""
+        self.start()
+        self.chaos.begin()
+        last = self.begin + max((each.at for each in self.load.script), default=0) + GRACE_MS
+        while self.queue.now < last and not self.load.has_ended():
+            self._advance(min(last, self.queue.now + PERIOD_MS))
+        return self.heal()
+
+    def start(self) -> None:
+        """Start the brokers, make what exists before the script, and begin with the script. No fault happens yet."""
         for node in range(1, self.options.brokers + 1):
             self.fleet.start(node, FIRST_EPOCH + node)
         self.load.set_up()
@@ -200,10 +220,9 @@ class Simulation:
         self.begin = self.queue.now
         self.load.begin()
         self.tape.arm()
-        self.chaos.begin()
-        last = self.begin + max((each.at for each in self.load.script), default=0) + GRACE_MS
-        while self.queue.now < last and not self.load.has_ended():
-            self._advance(min(last, self.queue.now + PERIOD_MS))
+
+    def heal(self) -> str:
+        """End all faults, and run the heal phase. Returns the condition that fails at the end; "" if all hold."""
         self.chaos.end()
         self.faults_end = self.queue.now
         return self.load.heal()

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from impl.sim.faults import LISTING, RACE, STALL, STORE
 from impl.sim.queue import Queue
 from impl.sim.tape import Fault, Site, Tape, spread, stream
-from impl.store.interface import Answer, Delete, List, Operation, Put, Unsure
+from impl.store.interface import Answer, Delete, List, ObjectStore, Operation, Put, Unsure
 from impl.store.memory import MemoryStore
 
 Answered = Callable[[Answer], None]
@@ -30,10 +30,14 @@ def _nobody(_: Answer) -> None:
 
 
 class FaultyStore:
-    """A store in memory behind faults. ``memory``: the store. ``operations``: the number of operations sent."""
+    """A store behind faults. ``operations``: the number of operations sent.
 
-    def __init__(self, queue: Queue, tape: Tape, seed: int) -> None:
+    ``behind``: the store, which takes its effect at once; None for ``memory``, a store of its own.
+    """
+
+    def __init__(self, queue: Queue, tape: Tape, seed: int, behind: ObjectStore | None = None) -> None:
         self.memory = MemoryStore()
+        self._behind: ObjectStore = self.memory if behind is None else behind
         self.operations = 0
         self._queue, self._tape = queue, tape
         self._weather = stream(seed, "weather of the store")
@@ -109,7 +113,7 @@ class FaultyStore:
                 at(timeout + 1 + int(spread(value, 0) * LATE_MS), self._take_effect, operation, _nobody, taken, 0)
 
     def _take_effect(self, operation: Operation, answered: Answered, taken: Answered, delay: int) -> None:
-        answer = self.memory.execute(operation)
+        answer = self._behind.execute(operation)
         taken(answer)
         if answered is not _nobody:
             self._queue.at(self._queue.now + 1 + int(self._weather() * SLOWEST_MS) + delay, answered, answer)
@@ -119,5 +123,5 @@ class FaultyStore:
         self._queue.at(self._queue.now + SLOWEST_MS, self._delete, keys, done)
 
     def _delete(self, keys: tuple[str, ...], done: Callable[[], None]) -> None:
-        self.memory.execute(Delete(keys))
+        self._behind.execute(Delete(keys))
         done()

@@ -39,7 +39,8 @@ class StreamLoad:
             span_ms=options.span_ms,
         )
         self.script: Sequence[ScriptOperation] = made if options.operations_of is None else options.operations_of
-        self._in_script: list[StreamClient] = []
+        self._in_script: dict[int, StreamClient] = {}
+        """By number in the script."""
 
     def set_up(self) -> None:
         """Create the streams that exist before the script."""
@@ -58,17 +59,27 @@ class StreamLoad:
                 self._parts.queue.at(begin + operation.at, self.director.move, operation.key, operation.hop)
             else:
                 by_client.setdefault(operation.client, []).append(operation)
-        self._in_script = [self._client(by_client[number], begin) for number in sorted(by_client)]
+        self._in_script = {number: self._client(by_client[number], begin) for number in sorted(by_client)}
+
+    def give(self, operation: ScriptOperation) -> None:
+        """Let a client do one more operation, or the director begin a move."""
+        if operation.f == "move":
+            self.director.move(operation.key, operation.hop)
+        elif operation.client in self._in_script:
+            self._in_script[operation.client].give(operation)
+        else:
+            self._in_script[operation.client] = self._client([operation], self._parts.queue.now)
 
     def has_ended(self) -> bool:
         """Whether all clients of the script have done their operations."""
-        return all(each.ended for each in self._in_script)
+        return all(each.ended for each in self._in_script.values())
 
     def heal(self) -> str:
         """Run the heal phase. Returns the condition that fails, "" if none does."""
         parts = self._parts
+        clients = list(self._in_script.values())
         return StreamHealing(
-            *(parts.queue, parts.cluster, self.director, self.catalog, self._in_script, self._spawn, parts.advance)
+            *(parts.queue, parts.cluster, self.director, self.catalog, clients, self._spawn, parts.advance)
         ).run()
 
     def counts(self) -> dict[str, int]:

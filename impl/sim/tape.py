@@ -9,7 +9,7 @@ does not name has the quiet outcome, which is no fault.
 from __future__ import annotations
 
 import random
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
 
@@ -38,7 +38,7 @@ class Fault(msgspec.Struct, frozen=True, gc=False):
 class Site:
     """A place that decides. ``rates``: for each kind of fault the probability that one decision has it."""
 
-    __slots__ = ("_draw", "_index", "_rates", "_recorded", "_total", "name")
+    __slots__ = ("_draw", "_index", "_planned", "_rates", "_recorded", "_total", "name")
 
     def __init__(
         self, name: str, rates: Mapping[str, float], draw: Callable[[], float], recorded: Mapping[int, Fault] | None
@@ -46,6 +46,7 @@ class Site:
         self.name = name
         self._draw = draw
         self._recorded = recorded
+        self._planned: deque[tuple[str, float]] = deque()
         self._rates = [(kind, rate) for kind, rate in rates.items() if rate > 0]
         self._total = 0.0
         self._index = -1
@@ -54,10 +55,17 @@ class Site:
         """Decide for faults from now on. A new site decides for none."""
         self._total = sum(rate for _, rate in self._rates)
 
+    def plan(self, kind: str, value: float) -> None:
+        """Decide for a fault at the next decision that has no planned fault yet."""
+        self._planned.append((kind, value))
+
     def decide(self, now: int) -> Fault | None:
         """The fault that is to happen now; None if there is none. Say ``Tape.happened`` if it does happen."""
         # Quiet decisions count, too: the number is the place of a fault on the tape.
         self._index += 1
+        if self._planned:
+            kind, value = self._planned.popleft()
+            return Fault(self.name, self._index, kind, value, now)
         if self._recorded is not None:
             found = self._recorded.get(self._index)
             return None if found is None else msgspec.structs.replace(found, at=now)
@@ -76,6 +84,7 @@ class Site:
     def silence(self) -> None:
         """Decide for no fault from now on."""
         self._total = 0.0
+        self._planned.clear()
         self._recorded = {} if self._recorded is not None else None
 
 
@@ -107,6 +116,14 @@ class Tape:
             if not self.is_quiet:
                 found.arm()
         return found
+
+    def plan(self, name: str, kinds: Sequence[str], kind: str, value: float) -> None:
+        """Let a fault happen at the next decision of a site. ``name`` and ``kinds`` are those of ``site``.
+
+        Planned faults of one site happen at one decision each, in their order; ``silence`` drops them.
+        """
+        assert kind in kinds, f"{name} decides between {', '.join(kinds)}"
+        self.site(name, kinds).plan(kind, value)
 
     def happened(self, fault: Fault) -> None:
         """Keep a fault that has happened."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 
 from impl.client.consumer import Consumer
@@ -28,7 +29,8 @@ class PartitionClient:
     ) -> None:
         self.ended = False
         self.failed = self.acks = 0
-        self._node, self._operations, self._begin, self._phase = node, operations, begin, phase
+        self._node, self._begin, self._phase = node, begin, phase
+        self._left = deque(operations)
         is_idempotent = node.number % 2 == 0
         self._producer = Producer(
             *(node,),
@@ -41,8 +43,16 @@ class PartitionClient:
         """By partition: the highest end of its log that the client has seen."""
         node.start(self._run())
 
+    def give(self, operation: ScriptOperation) -> None:
+        """Take one more operation, behind all others. The node begins with it when it gets its next input."""
+        self._left.append(operation)
+        if self.ended:
+            self.ended = False
+            self._node.start(self._run())
+
     async def _run(self) -> None:
-        for operation in self._operations:
+        while self._left:
+            operation = self._left.popleft()
             wait = self._begin + operation.at - self._node.now
             if wait > 0:
                 await self._node.sleep(wait)

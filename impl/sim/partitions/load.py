@@ -41,7 +41,8 @@ class PartitionLoad:
         )
         self.script: Sequence[ScriptOperation] = made if options.operations_of is None else options.operations_of
         self._clients: list[PartitionClient] = []
-        self._in_script: list[PartitionClient] = []
+        self._in_script: dict[int, tuple[PartitionClient, Connections]] = {}
+        """By number in the script: each client and its links."""
         self._operators: Operators
         self._later = 0
         """The number of operations of operators that have not begun."""
@@ -70,17 +71,28 @@ class PartitionLoad:
                 self._parts.queue.at(begin + operation.at, self._begin_later, operation)
             else:
                 by_client.setdefault(operation.client, []).append(operation)
-        self._in_script = [self._spawn(by_client[number], begin=begin) for number in sorted(by_client)]
+        self._in_script = {number: self._client(by_client[number], begin, None) for number in sorted(by_client)}
+
+    def give(self, operation: ScriptOperation) -> None:
+        """Let a client do one more operation, or an operator begin a request."""
+        if operation.client == script.OPERATOR:
+            self._ask(operation)
+        elif operation.client in self._in_script:
+            client, connections = self._in_script[operation.client]
+            client.give(operation)
+            connections.deliver(WakeNotice())
+        else:
+            self._in_script[operation.client] = self._client([operation], self._parts.queue.now, None)
 
     def has_ended(self) -> bool:
         """Whether all clients and operators of the script have done their operations."""
-        return not self._later and not self._operators.busy and all(each.ended for each in self._in_script)
+        done = all(client.ended for client, _ in self._in_script.values())
+        return not self._later and not self._operators.busy and done
 
     def heal(self) -> str:
         """Run the heal phase. Returns the condition that fails, "" if none does."""
-        return PartitionHealing(
-            self._parts, self.metadata, self._operators, self._in_script, self._spawn, self._ask
-        ).run()
+        clients = [client for client, _ in self._in_script.values()]
+        return PartitionHealing(self._parts, self.metadata, self._operators, clients, self._spawn, self._ask).run()
 
     def counts(self) -> dict[str, int]:
         """Acknowledged appends, changes of leaders, and accepted requests of operators."""
@@ -101,14 +113,17 @@ class PartitionLoad:
         self._operators.begin(operation)
         self.connections[1].deliver(WakeNotice())
 
-    def _spawn(
-        self, operations: Sequence[ScriptOperation], phase: str | None = None, *, begin: int | None = None
-    ) -> PartitionClient:
+    def _spawn(self, operations: Sequence[ScriptOperation], phase: str) -> PartitionClient:
+        return self._client(operations, self._parts.queue.now, phase)[0]
+
+    def _client(
+        self, operations: Sequence[ScriptOperation], begin: int, phase: str | None
+    ) -> tuple[PartitionClient, Connections]:
         connections = self._connect(f"c{len(self.connections)}")
-        client = PartitionClient(connections.node, operations, self._parts.queue.now if begin is None else begin, phase)
+        client = PartitionClient(connections.node, operations, begin, phase)
         self._clients.append(client)
         connections.deliver(WakeNotice())
-        return client
+        return client, connections
 
     def _connect(self, name: str) -> Connections:
         parts, number = self._parts, len(self.connections) + 1

@@ -96,3 +96,19 @@ def test_a_selection_names_the_kinds() -> None:
     assert set(without_kinds(swarm(1, ("loss", "pause")), "loss")) == {"pause"}
     with pytest.raises(ValueError, match="no kind of fault named rain; the kinds are loss"):
         swarm(1, "loss,rain")
+
+
+def test_a_planned_fault_happens_at_the_next_decision() -> None:
+    """Planned faults of a site come one by one, in their order, and at no other site. ``silence`` drops them."""
+    tape = Tape(1, {})
+    tape.arm()
+    kinds = ("loss", "delay")
+    tape.plan("a", kinds, "loss", 0.25)
+    tape.plan("a", kinds, "delay", 0.5)
+    assert tape.site("b", kinds).decide(1) is None
+    assert tape.site("a", kinds).decide(1) == Fault("a", 0, "loss", 0.25, 1)
+    assert tape.site("a", kinds).decide(2) == Fault("a", 1, "delay", 0.5, 2)
+    assert tape.site("a", kinds).decide(3) is None
+    tape.plan("a", kinds, "loss", 0.25)
+    tape.silence()
+    assert tape.site("a", kinds).decide(4) is None
