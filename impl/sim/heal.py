@@ -25,7 +25,10 @@ Spawn = Callable[[list[ScriptOperation], str], StreamClient]
 
 
 class StreamHealing:
-    """Waits for the conditions, one after the other. ``advance`` runs events up to a time."""
+    """Waits for the conditions, one after the other. ``advance`` runs events up to a time.
+
+    ``more_moves``: whether to move streams if the script has not moved them often enough.
+    """
 
     def __init__(
         self,
@@ -36,9 +39,11 @@ class StreamHealing:
         clients: list[StreamClient],
         spawn: Spawn,
         advance: Callable[[int], None],
+        *,
+        more_moves: bool = True,
     ) -> None:
         self._queue, self._cluster, self._director, self._catalog = queue, cluster, director, catalog
-        self._clients, self._advance = clients, advance
+        self._clients, self._advance, self._more_moves = clients, advance, more_moves
         self._value = -1
         self._probe = Probe(spawn)
 
@@ -60,7 +65,12 @@ class StreamHealing:
     def _has_moved(self) -> bool:
         """Move streams, one at a time, until enough moves have happened. With a single broker there are no moves."""
         living = self._catalog.living()
-        if self._director.handovers >= HANDOVERS or len(self._director.states) < 2 or not living:
+        if (
+            not self._more_moves
+            or self._director.handovers >= HANDOVERS
+            or len(self._director.states) < 2
+            or not living
+        ):
             return self._is_open()
         if self._is_open() and len(self._director.active()) > 1:
             self._director.move(living[self._director.handovers % len(living)], 1)

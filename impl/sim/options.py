@@ -18,7 +18,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
     ``operations``: the number of operations in the script. ``faults``: as for ``faults.swarm``. ``recorded``: the
     faults to replay, instead of drawing them; ``operations_of``: the script to replay. ``without``: kinds of faults
-    that are left out.
+    that are left out. ``more_moves``: whether the heal phase adds the moves, cancels and swaps that the script has not
+    led to.
     """
 
     brokers: int = 3
@@ -33,3 +34,4 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     profile: Profile = Profile()
     recorded: tuple[Fault, ...] | None = None
     operations_of: tuple[ScriptOperation, ...] | None = None
+    more_moves: bool = True

@@ -79,7 +79,8 @@ class StreamLoad:
         parts = self._parts
         clients = list(self._in_script.values())
         return StreamHealing(
-            *(parts.queue, parts.cluster, self.director, self.catalog, clients, self._spawn, parts.advance)
+            *(parts.queue, parts.cluster, self.director, self.catalog, clients, self._spawn, parts.advance),
+            more_moves=parts.options.more_moves,
         ).run()
 
     def counts(self) -> dict[str, int]:

@@ -40,11 +40,14 @@ class Shape(msgspec.Struct, frozen=True):
 
 
 class Cluster:
-    """A cluster that serves its streams or partitions. ``simulation``: its parts. Close it at the end."""
+    """A cluster that serves its streams or partitions. ``simulation``: its parts. Close it at the end.
 
-    def __init__(self, shape: Shape) -> None:
-        self.shape = shape
-        self.store = MotoBucket()
+    ``store``: a bucket for this cluster alone; what is in it is deleted first.
+    """
+
+    def __init__(self, shape: Shape, store: MotoBucket) -> None:
+        self.shape, self.store = shape, store
+        store.clear()
         v6, elects = shape.version == "V6", shape.generation == "G1"
         options = Options(
             brokers=shape.brokers,
@@ -52,6 +55,7 @@ class Cluster:
             partitions=KEYS if shape.load == "partitions" else 0,
             faults="none",
             operations_of=(),
+            more_moves=False,
             profile=Profile(v6=v6, handshake=shape.generation, object_retention_ms=RETENTION_MS),
         )
         settings = msgspec.structs.replace(SMALL, fast_close=v6, elects=elects)
@@ -83,6 +87,11 @@ class Cluster:
         """Let a fault happen to the next thing of a node that can have it."""
         site, kinds = site_of(kind, node)
         self.simulation.tape.plan(site, kinds, kind, value)
+
+    def plan_message(self, node: int, link: str, kind: str, value: float) -> None:
+        """Let a fault happen to the next message of a node on a link. ``link`` and ``kind``: a pair of MESSAGES."""
+        assert (link, kind) in MESSAGES, f"{link} has no fault {kind}"
+        self.simulation.network.link(node, link).site.plan(kind, value)
 
     def restart(self, node: int) -> None:
         """Start the next process of a node. A process that is paused goes on beside it when its pause ends."""
@@ -141,9 +150,8 @@ class Cluster:
             raise BrokenError(violation.oracle, violation.message)
 
     def close(self) -> None:
-        """End all processes, and delete the bucket."""
+        """End all processes."""
         self.simulation.fleet.close()
-        self.store.close()
 
 
 def site_of(kind: str, node: int) -> tuple[str, tuple[str, ...]]:
@@ -164,4 +172,12 @@ SITES = {
     "epoch": faults.EPOCH,
 }
 """By the first part of a site's name: the kinds between which it decides."""
+MESSAGES = tuple(
+    (link, kind)
+    for link in (">controller", "<controller", ">client", "<client")
+    for kind in faults.NETWORK
+    # Clients talk by TCP, which shows no message twice.
+    if kind != "duplicate" or link.endswith("controller")
+)
+"""The links of a node, and the faults of messages on them."""
 PLANNED = tuple(kind for kinds in SITES.values() for kind in kinds)

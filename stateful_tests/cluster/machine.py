@@ -16,8 +16,11 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from impl.sim import faults
+from impl.sim.partitions.script import OPERATOR
 from impl.sim.script import ScriptOperation
-from stateful_tests.cluster.cluster import KEYS, Cluster, Shape
+from stateful_tests.cluster.cluster import KEYS, MESSAGES, PLANNED, Cluster, Shape
+from stateful_tests.cluster.moto_bucket import MotoBucket, moto_bucket
 
 STEPS = 30
 """The most steps of one example."""
@@ -65,6 +68,7 @@ class ClusterMachine(RuleBasedStateMachine):
     found_after: ClassVar[int | None] = None
     """The number of runs begun when the first of them failed; None if none has."""
 
+    store: ClassVar[MotoBucket]
     cluster: Cluster
     failed = False
     """Whether this run has broken a property."""
@@ -91,7 +95,7 @@ class ClusterMachine(RuleBasedStateMachine):
     ) -> None:
         """Start a cluster whose brokers serve all streams or partitions."""
         type(self).examples += 1
-        self.cluster = Cluster(Shape(load, version, generation, brokers, seed))
+        self.cluster = Cluster(Shape(load, version, generation, brokers, seed), self.store)
 
     def _node(self, place: int) -> int:
         nodes = self.cluster.nodes
@@ -114,6 +118,36 @@ class ClusterMachine(RuleBasedStateMachine):
         self.cluster.give(ScriptOperation(client, 0, "fetch", key, part=part))
         self.cluster.rest(ms)
 
+    @precondition(lambda self: self.cluster.shape.load == "streams")
+    @rule(client=CLIENT, key=KEY, part=st.sampled_from((1.0, 0.5)))
+    @_noted
+    def trim(self, client: int, key: int, part: float) -> None:
+        """A client drops a share of the offsets that it knows. Partitions have no such command."""
+        self.cluster.give(ScriptOperation(client, 0, "trim", key, part=part))
+
+    # Operators --------------------------------------------------------------------------------------------------
+
+    @rule(key=KEY, hop=st.integers(1, 2), ms=st.sampled_from(PAUSES_MS))
+    @_noted
+    def reassign(self, key: int, hop: int, ms: int) -> None:
+        """A stream or partition is moved to another broker."""
+        self.cluster.give(ScriptOperation(OPERATOR, 0, "move", key, hop=hop))
+        self.cluster.rest(ms)
+
+    @precondition(lambda self: self.cluster.shape.load == "partitions")
+    @rule(key=KEY)
+    @_noted
+    def cancel(self, key: int) -> None:
+        """An operator cancels the move of a partition."""
+        self.cluster.give(ScriptOperation(OPERATOR, 0, "cancel", key))
+
+    @precondition(lambda self: self.cluster.shape.load == "partitions")
+    @rule(key=KEY)
+    @_noted
+    def elect(self, key: int) -> None:
+        """An operator asks for an election of the leader of a partition."""
+        self.cluster.give(ScriptOperation(OPERATOR, 0, "elect", key))
+
     # Processes --------------------------------------------------------------------------------------------------
 
     @rule(place=PLACE, kind=st.sampled_from(("crash_fast", "crash_slow")), value=VALUE)
@@ -129,6 +163,45 @@ class ClusterMachine(RuleBasedStateMachine):
         """The successor of a process that is dead or paused starts now."""
         absent = self.cluster.absent
         self.cluster.restart(absent[place % len(absent)])
+
+    @rule(place=PLACE, kind=st.sampled_from(("pause", "replace", "stop")), value=VALUE)
+    @_noted
+    def pause(self, place: int, kind: str, value: float) -> None:
+        """A process pauses; or it does and gets a successor, beside which it goes on; or it shuts down in order."""
+        self.cluster.befall(self._node(place), kind, value)
+
+    @rule(kind=st.sampled_from(tuple(faults.CONTROLLER)), value=VALUE)
+    @_noted
+    def fail_over(self, kind: str, value: float) -> None:
+        """Another controller takes over, and batches that were not committed may be lost."""
+        self.cluster.fail_over(kind, value)
+
+    # Network and store ------------------------------------------------------------------------------------------
+
+    @rule(place=PLACE, kind=st.sampled_from(("partition", "cut")), value=VALUE)
+    @_noted
+    def partition(self, place: int, kind: str, value: float) -> None:
+        """A node is cut off from the controllers, the clients, or both; with ``cut`` in one direction."""
+        self.cluster.befall(self._node(place), kind, value)
+
+    @rule(place=PLACE, message=st.sampled_from(MESSAGES), value=VALUE)
+    @_noted
+    def disturb_message(self, place: int, message: tuple[str, str], value: float) -> None:
+        """The next message of a node on a link is lost, late, doubled, or overtaken."""
+        link, kind = message
+        self.cluster.plan_message(self._node(place), link, kind, value)
+
+    @rule(place=PLACE, kind=st.sampled_from(PLANNED), value=VALUE)
+    @_noted
+    def disturb(self, place: int, kind: str, value: float) -> None:
+        """The next operation of a node on S3, its next image of the metadata, or its next start has a fault."""
+        self.cluster.plan(self._node(place), kind, value)
+
+    @rule()
+    @_noted
+    def heal(self) -> None:
+        """All links work, pauses end, and dead nodes start again."""
+        self.cluster.mend()
 
     # Time -------------------------------------------------------------------------------------------------------
 
@@ -168,4 +241,6 @@ def drive(driven: Machine, **chosen: Any) -> None:
         "suppress_health_check": list(HealthCheck),
         **chosen,
     }
-    run_state_machine_as_test(driven, settings=settings(**given))
+    # One bucket for all runs: to make a client of S3 takes longer than a short run.
+    with moto_bucket() as driven.store:
+        run_state_machine_as_test(driven, settings=settings(**given))

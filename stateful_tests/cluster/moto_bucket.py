@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import boto3
 from moto import mock_aws
 
-from impl.store.interface import Answer, Get, List, ObjectData, ObjectPage, Operation
+from impl.store.interface import Answer, Delete, Get, List, ObjectData, ObjectPage, Operation
 from impl.store.s3_boto import BotoStore
 
 NAME, REGION = "simulated-cluster", "us-east-1"
 
 
+@contextmanager
+def moto_bucket() -> Iterator[MotoBucket]:
+    """An empty bucket. In the meantime no request of boto3 leaves this process."""
+    with mock_aws():
+        boto3.client("s3", region_name=REGION).create_bucket(Bucket=NAME)
+        yield MotoBucket()
+
+
 class MotoBucket:
-    """An empty bucket. While it is open, no request of boto3 leaves this process. Close it before opening another."""
+    """The bucket as an object store. Only ``moto_bucket`` makes one."""
 
     def __init__(self) -> None:
-        self._mock = mock_aws()
-        self._mock.start()
-        boto3.client("s3", region_name=REGION).create_bucket(Bucket=NAME)
         self._store = BotoStore(NAME)
 
     def execute(self, operation: Operation) -> Answer:
@@ -27,18 +35,22 @@ class MotoBucket:
     def objects(self) -> dict[str, bytes]:
         """All objects, by key."""
         found: dict[str, bytes] = {}
-        more, last = True, ""
-        while more:
-            page = self.execute(List("", last))
-            assert isinstance(page, ObjectPage), page
-            for entry in page.entries:
-                answer = self.execute(Get(entry.key))
-                assert isinstance(answer, ObjectData), answer
-                found[entry.key] = answer.data
-                last = entry.key
-            more = page.more
+        for key in self._keys():
+            answer = self.execute(Get(key))
+            assert isinstance(answer, ObjectData), answer
+            found[key] = answer.data
         return found
 
-    def close(self) -> None:
-        """Delete the bucket, and let requests out again."""
-        self._mock.stop()
+    def clear(self) -> None:
+        """Delete all objects."""
+        self.execute(Delete(tuple(self._keys())))
+
+    def _keys(self) -> list[str]:
+        found: list[str] = []
+        more = True
+        while more:
+            page = self.execute(List("", found[-1] if found else ""))
+            assert isinstance(page, ObjectPage), page
+            found += [entry.key for entry in page.entries]
+            more = page.more
+        return found

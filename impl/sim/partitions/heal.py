@@ -53,12 +53,15 @@ class PartitionHealing:
 
     def run(self) -> str:
         """Run events until all conditions hold. Returns the first that does not hold in time; "" if all do."""
-        stages: list[tuple[str, Callable[[], bool]]] = [
-            ("clients have not ended", self._have_ended),
-            ("partitions have no leader that serves", self._is_settled),
+        moves: list[tuple[str, Callable[[], bool]]] = [
             ("partitions were not moved", self._has_moved),
             ("no move was cancelled", self._has_cancelled),
             ("swapped partitions have no serving leader", self._has_swapped),
+        ]
+        stages: list[tuple[str, Callable[[], bool]]] = [
+            ("clients have not ended", self._have_ended),
+            ("partitions have no leader that serves", self._is_settled),
+            *(moves if self._parts.options.more_moves else ()),
             ("partitions take no append", lambda: self._probed(self._appends, "heal")),
             ("sealed entries are not committed", lambda: is_drained(self._metadata.image)),
             ("a node keeps repeating a refused request", self._is_quiet),
