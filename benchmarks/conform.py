@@ -19,7 +19,8 @@ from benchmarks.clock import own
 from benchmarks.controller import prepared
 from holdfast.check.budget import Budget, Meter
 from holdfast.check.conform.dump_log import DumpLog
-from holdfast.check.conform.judge.judge import JudgeOptions, judge
+from holdfast.check.conform.judge.judge import judge
+from holdfast.check.conform.judge.setup import JudgeOptions
 from holdfast.check.conform.logs.log import Log
 from holdfast.check.conform.mappings.mapping_file import read_mapping
 from holdfast.check.conform.walks.log_walk import LogWalk

@@ -15,7 +15,8 @@ from holdfast.check.conform.answer.run import check_own, lines_of
 from holdfast.check.conform.answer.verdict import render, to_json, verdict_of
 from holdfast.check.conform.dump_log import DumpLog
 from holdfast.check.conform.judge.ground import UnjudgedError
-from holdfast.check.conform.judge.judge import Judgement, JudgeOptions, judge
+from holdfast.check.conform.judge.judge import Judgement, judge
+from holdfast.check.conform.judge.setup import JudgeOptions
 from holdfast.check.conform.logs.damage import damaged, shown
 from holdfast.check.conform.logs.lines import STDIN
 from holdfast.check.conform.logs.log import Log

@@ -14,9 +14,10 @@ import attrs
 
 from holdfast.check.budget import Budget, Meter
 from holdfast.check.conform.judge.ground import Frame
-from holdfast.check.conform.judge.judge import Judgement, JudgeOptions, judge
+from holdfast.check.conform.judge.judge import Judgement, judge
 from holdfast.check.conform.judge.order import Uses, uses
 from holdfast.check.conform.judge.projection import project
+from holdfast.check.conform.judge.setup import JudgeOptions
 from holdfast.check.conform.logs.log import Log
 from holdfast.check.conform.logs.names import processes
 from holdfast.ir.errors import UsageError

@@ -11,7 +11,8 @@ from typing import Literal
 
 from holdfast.check.budget import Budget, Meter
 from holdfast.check.conform.answer.verdict import render, verdict_of
-from holdfast.check.conform.judge.judge import Judgement, JudgeOptions, judge
+from holdfast.check.conform.judge.judge import Judgement, judge
+from holdfast.check.conform.judge.setup import JudgeOptions
 from holdfast.check.conform.logs.log import Log
 from holdfast.check.conform.mappings.mapping import Mapping
 from holdfast.check.conform.mappings.mapping_file import read_mapping

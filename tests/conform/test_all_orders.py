@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from holdfast.check.budget import Budget, Meter
-from holdfast.check.conform.judge.judge import JudgeOptions, judge
+from holdfast.check.conform.judge.judge import judge
+from holdfast.check.conform.judge.setup import JudgeOptions
 from holdfast.check.conform.logs.log import Log
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError

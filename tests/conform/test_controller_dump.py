@@ -12,7 +12,8 @@ import pytest
 from holdfast.check.budget import Budget, Meter
 from holdfast.check.conform.answer.verdict import headline, verdict_of
 from holdfast.check.conform.dump_log import DumpLog
-from holdfast.check.conform.judge.judge import Judgement, JudgeOptions, judge
+from holdfast.check.conform.judge.judge import Judgement, judge
+from holdfast.check.conform.judge.setup import JudgeOptions
 from holdfast.check.conform.mappings.mapping_file import read_mapping
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.check.budget import Budget, Meter
-from holdfast.check.conform.judge.judge import Judgement, JudgeOptions, judge
+from holdfast.check.conform.judge.judge import Judgement, judge
+from holdfast.check.conform.judge.setup import JudgeOptions
 from holdfast.check.conform.logs.log import Log
 from holdfast.check.conform.walks.log_walk import LogWalk
 from holdfast.ir.compile import compile_model

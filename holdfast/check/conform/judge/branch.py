@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from copy import copy
 
 from holdfast.check.conform.judge.event_facts import Facts
 from holdfast.check.conform.judge.event_trial import JudgeTally
@@ -62,6 +63,16 @@ class Branch:
                 for group in groups
                 if wanted is None or wanted & set(group)
             ]
+
+    def copy(self) -> Branch:
+        """A copy, which continues independently. Both add to the same tally, and a traced branch has no copy."""
+        other = copy(self)
+        if self.template is not None:
+            other.template = self.template.copy(self.template.slots)
+        copies = {id(world): world.copy(world.slots) for world in self.worlds}
+        other.worlds = [copies[id(world)] for world in self.worlds]
+        other._by_stream = {stream: copies[id(world)] for stream, world in self._by_stream.items()}
+        return other
 
     def complete(self, streams: int) -> list[World]:
         """All worlds, created before the first event. Needed for several sources, which each world orders alone."""

@@ -9,37 +9,22 @@ from typing import Literal
 import attrs
 
 from holdfast.check.budget import Meter
-from holdfast.check.conform.judge.branch import MOST_STARTS, Branch
+from holdfast.check.conform.judge.branch import Branch
 from holdfast.check.conform.judge.event_facts import Facts, Reader
 from holdfast.check.conform.judge.event_trial import JudgeTally
 from holdfast.check.conform.judge.ground import Frame, Ground, UnjudgedError
 from holdfast.check.conform.judge.orders import LAST, Orders
-from holdfast.check.conform.judge.projection import Projection, project
+from holdfast.check.conform.judge.setup import JudgeOptions, JudgeSetup
 from holdfast.check.conform.judge.survey import Survey
 from holdfast.check.conform.judge.world import World
 from holdfast.check.conform.logs.log import Log
 from holdfast.check.conform.logs.names import LogNames
-from holdfast.ir.errors import UsageError
 from holdfast.ir.system import System
 
 Kind = Literal["conforms", "impossible", "unknown"]
 
-SMALL = 8
-"""The limit of streams that are judged together if a model cannot be judged one stream at a time."""
-
 MERGED_EVERY = 64
 """The number of events after which the judge merges branches that agree."""
-
-
-@attrs.frozen
-class JudgeOptions:
-    """The options of the command line. ``joint``: streams in a world, 0 for all, None to decide by the model."""
-
-    joint: int | None = None
-    project: str | None = None
-    windows: Mapping[str, int] = attrs.field(factory=dict)
-    streams: tuple[str, ...] = ()
-    hidden: tuple[str, ...] = ()
 
 
 @attrs.define
@@ -98,66 +83,18 @@ class _Judging:
     def __init__(
         self, frame: Frame, survey: Survey, sort: str | None, log: Log, options: JudgeOptions, meter: Meter
     ) -> None:
-        self.log, self.options, self.meter, self.survey = log, options, meter, survey
-        self.names = survey.names
-        self.streams = list(self.names.elements[sort]) if sort is not None else []
-        self.projection, slots, together = self._divide(frame, sort)
-        if self.projection is None:
-            survey.reader.project(None)
-        self.slots = slots
-        self.reader = survey.reader
-        self.ground = Ground(frame, self.names, self.projection, slots, options.windows, options.hidden)
-        for name in options.hidden:
-            if self.projection is not None and name in self.projection.elsewhere:
-                raise UsageError(f"the hidden action {name} concerns all streams; use --joint all")
-        self.wanted = self._wanted(sort)
+        self.log, self.meter, self.survey = log, meter, survey
+        self.setup = setup = JudgeSetup(frame, survey, sort, options)
+        self.ground, self.reader = setup.ground, setup.reader
         self.answered = Judgement("unknown", self.ground, JudgeTally(), survey.seen.total(), seen=survey.seen)
         self.answered.notes += self.ground.notes()
-        self.answered.together = together
-        self.answered.streams = len(self.streams)
+        self.answered.together = setup.together
+        self.answered.streams = len(setup.streams)
         self.answered.chosen = options.streams or None
         self.last: deque[Facts] = deque(maxlen=LAST)
-        self.branches = self._branches()
+        self.branches = setup.branches()
         self.reason: str | None = None
         """Why a branch was not judged to the end; None if all were."""
-
-    def _divide(self, frame: Frame, sort: str | None) -> tuple[Projection | None, int, str | None]:
-        """The projection, the number of streams in a world, and the reason if all streams are judged together."""
-        joint, count = self.options.joint, len(self.streams)
-        if sort is None or joint == 0 or (joint is not None and joint >= count):
-            return None, 0, None
-        projection = project(frame.system, sort, frame.dropped)
-        if projection.problem is None:
-            return projection, joint or 1, None
-        if joint is None and count <= SMALL:
-            return None, 0, projection.problem
-        raise UsageError(
-            f"{projection.problem}, so {frame.system.name} cannot be judged by parts of its {count} {sort}s; "
-            "use --joint all"
-        )
-
-    def _wanted(self, sort: str | None) -> frozenset[int] | None:
-        """The streams to judge; None for all."""
-        if not self.options.streams:
-            return None
-        if self.projection is None:
-            raise UsageError("--stream chooses among worlds of one stream, and here all streams are judged together")
-        called = self.names.called(str(sort))
-        for name in self.options.streams:
-            if name not in called:
-                raise UsageError(f"the log names no {sort} {name}; it names {', '.join(called[:8])}")
-        return frozenset(called.index(name) for name in self.options.streams)
-
-    def _branches(self) -> list[Branch]:
-        starts = [{state} for state in self.ground.start()[1]]
-        if len(starts) > MOST_STARTS:
-            # Too many initial states to tell apart: one branch starts in all of them.
-            starts = [set().union(*starts)]
-        self.joined = len(starts) == 1 and bool(self.ground.system.init.params)
-        return [
-            Branch(self.ground, start, slots=self.slots, streams=len(self.streams), wanted=self.wanted)
-            for start in starts
-        ]
 
     def answer(self) -> Judgement:
         """Judge all events."""
@@ -193,7 +130,7 @@ class _Judging:
         if len(worlds) < 2:
             return ()
         choices = {
-            "the initial state": self.joined,
+            "the initial state": self.setup.joined,
             "the order of the sources": len(self.log.sources) > 1,
             "unknown outcomes": self.survey.unknown > 0,
             "unknown arguments": self.survey.open > 0,
@@ -266,7 +203,7 @@ class _Judging:
 
     def _stuck(self, branch: Branch) -> Orders | None:
         """The orders of the first world that refuses the log; None if all worlds of the branch allow it."""
-        for number, world in enumerate(branch.complete(len(self.streams))):
+        for number, world in enumerate(branch.complete(len(self.setup.streams))):
             orders = self._orders(world)
             try:
                 allowed = orders.judge()
