@@ -107,6 +107,11 @@ class ControllerCluster:
         """The controller that the quorum takes for the leader; None if there is none."""
         return None if self.quorum.leader is None else self.controllers[self.quorum.leader.controller]
 
+    @property
+    def pending(self) -> ExecutedRequest | AppendedBatch | None:
+        """The first event of the log that a failover may still undo; None if there is none."""
+        return self._tail[0][1] if self._tail else None
+
     def committed(self, begin: int) -> tuple[MetadataBatch, ...]:
         """The committed batches from an index on."""
         return self.quorum.learned(begin)

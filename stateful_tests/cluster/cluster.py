@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import msgspec
 
 from impl.broker.object_format import object_key
@@ -18,25 +16,13 @@ from impl.sim.process import Process
 from impl.sim.run import Simulation
 from impl.sim.script import ScriptOperation
 from impl.sim.tape import Fault
+from stateful_tests.cluster.conformance import Conformance
 from stateful_tests.cluster.moto_bucket import MotoBucket
+from stateful_tests.cluster.shape import Shape
 from stateful_tests.partition.broken import BrokenError
 
 KEYS = 2
 """The number of streams, or of partitions."""
-
-
-class Shape(msgspec.Struct, frozen=True):
-    """What a cluster is: ``version`` and ``generation`` as for ``impl.sim.check.Question``.
-
-    ``load``: whether clients use streams, which a director hands over, or partitions, which operators move. ``seed``:
-    decides how long messages and commits take.
-    """
-
-    load: Literal["streams", "partitions"]
-    version: Literal["legacy", "V6"]
-    generation: Literal["G0", "G1"]
-    brokers: int
-    seed: int
 
 
 class Cluster:
@@ -60,6 +46,7 @@ class Cluster:
         )
         settings = msgspec.structs.replace(SMALL, fast_close=v6, elects=elects)
         self.simulation = Simulation(shape.seed, broker_of(settings), object_key, options, store=self.store)
+        self.conformance = Conformance(shape, self.simulation)
         self._judged = 0
         self._faults = 0
         self.simulation.start()
@@ -132,16 +119,18 @@ class Cluster:
     # Oracles ----------------------------------------------------------------------------------------------------
 
     def check(self) -> None:
-        """Judge the history, if it has changed. Raises BrokenError for a violation."""
+        """Judge the history, if it has changed, and let the models judge the log. Raises BrokenError."""
         ops = len(self.simulation.history.ops)
         if ops != self._judged:
             self._judged = ops
             self._judge(None)
+        self.conformance.check()
 
     def finish(self) -> None:
         """End all faults, wait until everything works again, and judge the run with its bucket. Raises BrokenError."""
         missing = self.simulation.history.missing = self.simulation.heal()
         self._judge(None if missing else bucket(self.simulation, self.store.objects()))
+        self.conformance.check()
 
     def _judge(self, stored: BucketContents | None) -> None:
         verdict = judge(self.simulation.history, stored)

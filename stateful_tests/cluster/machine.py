@@ -19,8 +19,9 @@ from hypothesis.stateful import (
 from impl.sim import faults
 from impl.sim.partitions.script import OPERATOR
 from impl.sim.script import ScriptOperation
-from stateful_tests.cluster.cluster import KEYS, MESSAGES, PLANNED, Cluster, Shape
+from stateful_tests.cluster.cluster import KEYS, MESSAGES, PLANNED, Cluster
 from stateful_tests.cluster.moto_bucket import MotoBucket, moto_bucket
+from stateful_tests.cluster.shape import Shape
 
 STEPS = 30
 """The most steps of one example."""
@@ -41,21 +42,22 @@ Machine = type["ClusterMachine"]
 def _noted(step: Callable[..., None]) -> Callable[..., None]:
     """A decorator of steps: judges the run after the step.
 
-    If the step fails, it marks the run as failed, and records the number of runs until then. A failed run is not judged
-    again in ``teardown``.
+    If the step fails, it marks the run as failed, and records the number of runs until then and the rules of the run. A
+    failed run is not judged again in ``teardown``.
     """
 
     @wraps(step)
     def noted(self: ClusterMachine, **values: Any) -> None:
+        self.steps.append(step.__name__)
         try:
             step(self, **values)
             self.cluster.check()
         except Exception:
             self.failed = True
+            type(self).found = tuple(self.steps)
             if type(self).found_after is None:
                 type(self).found_after = self.examples
             raise
-        self.steps += 1
 
     return noted
 
@@ -69,13 +71,19 @@ class ClusterMachine(RuleBasedStateMachine):
     """The number of runs begun when the first of them failed; None if none has."""
 
     store: ClassVar[MotoBucket]
+    found: ClassVar[tuple[str, ...]] = ()
+    """The steps of the newest run that failed: first ``begin``, then its rules; ``_end`` if it failed at the end."""
+
     cluster: Cluster
     failed = False
     """Whether this run has broken a property."""
-    steps = 0
-    """The number of rules that this run has finished."""
-    values = 0
-    """The number of values that clients have sent."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps: list[str] = []
+        """The steps that this run has begun, by name."""
+        self.values = 0
+        """The number of values that clients have sent."""
 
     @initialize(
         load=st.sampled_from(("streams", "partitions")),

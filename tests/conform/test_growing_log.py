@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.check.conform.judge.ground import Frame
 from holdfast.check.conform.judge.growing_log import GrowingLog, ImpossibleError
 from impl.sim.check import Question, check
 from impl.sim.conformance.log import conform_log
@@ -38,7 +39,7 @@ def _lines(version: str) -> list[Line]:
 
 def _growing(name: str) -> GrowingLog:
     mapping, system = model(name)
-    return GrowingLog(system, mapping, mapping.about.literals, mapping.hidden)
+    return GrowingLog(Frame.of(system, mapping.about.literals), mapping, mapping.hidden)
 
 
 def _verdict(log: GrowingLog, lines: Sequence[Line]) -> int | None:
@@ -126,7 +127,7 @@ def test_the_log_of_a_partition_grows(name: str, tmp_path: Path) -> None:
     assert edited is not None
     wanted = partition_logs.judged(name, "G0", edited, tmp_path)
     assert wanted.facts is not None
-    growing = GrowingLog(system, mapping, mapping.about.literals, mapping.hidden)
+    growing = GrowingLog(Frame.of(system, mapping.about.literals), mapping, mapping.hidden)
     for length in range(1, len(lines) + 1, 15):
         growing.judge(lines[:length])
     growing.judge(lines)

@@ -43,6 +43,27 @@ class UnjudgedError(Exception):
     """The log cannot be judged. The message is the reason for the answer ``unknown``."""
 
 
+class SizedModel:
+    """A model in the sizes of a log. It is compiled action by action, when an event first needs the action."""
+
+    def __init__(self, frame: Frame, sizes: Mapping[str, int], hidden: tuple[str, ...]) -> None:
+        self.system = attrs.evolve(
+            frame.system, variables=tuple(attrs.evolve(var, given=False) for var in frame.system.variables)
+        )
+        self.hidden = HiddenActions(frame.system, hidden, frame.dropped, frame.uses.counted)
+        scope = Scope("log", dict(sizes), {}, {}, self.system.init.at)
+        kept = frozenset(var.name for var in self.system.variables if var.ghost) - frame.dropped
+        self.layout = Layout(self.system, scope, kept)
+        self.machine = LogMachine(self.layout)
+        self.counting = {
+            action.name: Counting.of(
+                prune(action.body, frame.dropped),
+                tuple(map(self.layout.field, frame.uses.counted.get(action.name, ()))),
+            )
+            for action in frame.system.actions
+        }
+
+
 @attrs.frozen
 class Frame:
     """A model before the log is known: its ghosts are dropped, and its uses of Nats are checked.
@@ -54,6 +75,15 @@ class Frame:
     dropped: frozenset[str]
     uses: Uses
     literals: Mapping[str, tuple[int, ...]]
+    _sized: dict[object, SizedModel] = attrs.field(factory=dict, init=False, eq=False, repr=False)
+
+    def sized(self, sizes: Mapping[str, int], hidden: tuple[str, ...]) -> SizedModel:
+        """The model in some sizes, with some actions hidden. All logs of these sizes share it."""
+        key = tuple(sorted(sizes.items())), hidden
+        found = self._sized.get(key)
+        if found is None:
+            found = self._sized[key] = SizedModel(self, sizes, hidden)
+        return found
 
     @classmethod
     def of(cls, system: System, literals: Mapping[str, Mapping[int, int]]) -> Frame:
@@ -119,27 +149,18 @@ class Ground:
         self.names = names
         self.projection = projection
         self.sort = projection.sort if projection is not None else None
-        self.system = attrs.evolve(
-            frame.system, variables=tuple(attrs.evolve(var, given=False) for var in frame.system.variables)
-        )
         self.actions = {action.name: action for action in frame.system.actions}
-        self.hidden = HiddenActions(frame.system, hidden, frame.dropped, frame.uses.counted)
         sizes = self._sizes(slots)
         # The windows come second: their sizes depend on the numbers of cells, and so on the sizes of the sorts.
-        sizes |= {nat.name: self._window(nat.name, windows, sizes) - 1 for nat in self.system.nats}
-        scope = Scope("log", sizes, {}, {}, self.system.init.at)
-        kept = frozenset(var.name for var in self.system.variables if var.ghost) - frame.dropped
-        self.layout = Layout(self.system, scope, kept)
-        self.machine = LogMachine(self.layout)
-        self.counting = {
-            name: Counting.of(prune(action.body, frame.dropped), self.counted(name))
-            for name, action in self.actions.items()
-        }
+        sizes |= {nat.name: self._window(nat.name, windows, sizes) - 1 for nat in frame.system.nats}
+        sized = frame.sized(sizes, hidden)
+        self.system, self.layout, self.machine = sized.system, sized.layout, sized.machine
+        self.hidden, self.counting = sized.hidden, sized.counting
         self._check_size()
 
     def _sizes(self, slots: int) -> dict[str, int]:
         sizes: dict[str, int] = {}
-        for sort in (each.name for each in self.system.sorts):
+        for sort in (each.name for each in self.frame.system.sorts):
             count = slots if sort == self.sort else len(self.names.elements[sort])
             if count > SLOTS:
                 raise UnjudgedError(f"the log names {count} elements of {sort}, and there is room for {SLOTS}")
@@ -207,7 +228,7 @@ class Ground:
 
     def _holding(self, nat: str, sizes: Mapping[str, int]) -> Iterator[int]:
         """For each variable that holds the Nat, its number of cells. A key that is a Nat counts as one cell."""
-        for var in self.system.variables:
+        for var in self.frame.system.variables:
             if nat_of(var.value) == nat and var.name not in self.frame.dropped:
                 yield prod(
                     sizes[key.name] if isinstance(key, SortType) else len(key.members)

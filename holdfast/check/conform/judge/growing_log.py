@@ -7,7 +7,7 @@ all lines are judged anew.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import attrs
 
@@ -23,7 +23,6 @@ from holdfast.check.conform.logs.log import Format
 from holdfast.check.conform.logs.names import LogNames
 from holdfast.check.conform.logs.strict_json import Raw
 from holdfast.ir.errors import Place
-from holdfast.ir.system import System
 
 
 class ImpossibleError(Exception):
@@ -36,7 +35,7 @@ class ImpossibleError(Exception):
 
 
 @attrs.frozen
-class Checkpoint:
+class Waypoint:
     """The branches after a number of events. ``reason``: why a branch was not judged to the end; None if all were."""
 
     events: int
@@ -47,20 +46,21 @@ class Checkpoint:
 class GrowingLog:
     """A log of one source, read with a mapping. ``name``: stands for its file in messages.
 
+    ``frame``: the model; logs that share it share the compiled model, too.
+
     ``judged``: the number of events that were judged, with those that were judged again.
     """
 
     def __init__(
         self,
-        system: System,
+        frame: Frame,
         mapping: Format,
-        literals: Mapping[str, Mapping[int, int]],
-        hidden: Sequence[str] = (),
+        hidden: Iterable[str] = (),
         name: str = "log",
     ) -> None:
         self.name = name
         self.judged = 0
-        self._frame = Frame.of(system, literals)
+        self._frame = frame
         self._sort = self._frame.sort(None)
         self._mapping = mapping
         self._options = JudgeOptions(hidden=tuple(hidden))
@@ -72,7 +72,7 @@ class GrowingLog:
         self._setup: JudgeSetup | None = None
         self._known: object = None
         """What the setup depends on."""
-        self._checkpoints: list[Checkpoint] = []
+        self._waypoints: list[Waypoint] = []
 
     def judge(self, lines: Sequence[Raw]) -> None:
         """Judge the log, which has these lines now.
@@ -88,7 +88,7 @@ class GrowingLog:
             self._survey.reader.project(self._sort)
             self._setup = JudgeSetup(self._frame, self._survey, self._sort, self._options)
             self._known = known
-            self._checkpoints = [Checkpoint(0, tuple(self._setup.branches()), None)]
+            self._waypoints = [Waypoint(0, tuple(self._setup.branches()), None)]
         self._continue(self._setup)
 
     # Lines ------------------------------------------------------------------------------------------------------
@@ -100,7 +100,7 @@ class GrowingLog:
             # The names of a line that is gone may be gone, too: count the names anew.
             events = self._counts[same - 1] if same else 0
             del self._lines[same:], self._counts[same:], self._events[events:]
-            self._checkpoints = [each for each in self._checkpoints if each.events <= events]
+            self._waypoints = [each for each in self._waypoints if each.events <= events]
             self._survey = self._new_survey()
             for event in self._events:
                 self._survey.visit(event)
@@ -129,8 +129,8 @@ class GrowingLog:
     # Events -----------------------------------------------------------------------------------------------------
 
     def _continue(self, setup: JudgeSetup) -> None:
-        """Judge the events after the last checkpoint, and add another."""
-        last = self._checkpoints[-1]
+        """Judge the events after the last waypoint, and add another."""
+        last = self._waypoints[-1]
         branches, reason = [each.copy() for each in last.branches], last.reason
         # The reader of the survey, since a line that is gone may have replaced the one of the setup.
         self._survey.reader.project(setup.reader.projected)
@@ -153,7 +153,7 @@ class GrowingLog:
                 raise ImpossibleError(facts, refusing)
             branches = left
         if len(self._events) > last.events:
-            self._checkpoints.append(Checkpoint(len(self._events), tuple(branches), reason))
+            self._waypoints.append(Waypoint(len(self._events), tuple(branches), reason))
 
 
 def _in_common(old: Sequence[Raw], new: Sequence[Raw]) -> int:
