@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import pytest
 
+from impl.bridge.differences import DIFFERENCES
+from impl.bridge.paired_run import DisagreementError, PairedCall, PairedRun
+from impl.bridge.pairings import PAIRINGS, pairing
 from impl.rules import without
-from stateful_tests.controller.differences import DIFFERENCES
-from stateful_tests.controller.lockstep import Call, DisagreementError, Lockstep
-from stateful_tests.controller.machine import PAIRINGS, Machine, drive, machine, pairing
+from stateful_tests.controller.machine import Machine, drive, machine
 from stateful_tests.controller.search import shortest
 from stateful_tests.controller.teeth import TEETH
 
@@ -37,8 +38,8 @@ def test_controller_agrees_with_the_model_for_long(name: str) -> None:
 
 MEET = {
     "RC-06": (
-        *(Call("open", ("p4", "s1")), Call("append", ("p4", "s1", 2)), Call("close", ("p4", "s1"))),
-        *(Call("open", ("p3", "s1")), Call("register", ("p4",)), Call("end_recovery", ("p4", "s1"))),
+        *(PairedCall("open", ("p4", "s1")), PairedCall("append", ("p4", "s1", 2)), PairedCall("close", ("p4", "s1"))),
+        *(PairedCall("open", ("p3", "s1")), PairedCall("register", ("p4",)), PairedCall("end_recovery", ("p4", "s1"))),
     ),
 }
 """By rule: a run of fast close in which the controller's answer differs from the model's on purpose."""
@@ -47,7 +48,7 @@ MEET = {
 @pytest.mark.parametrize("rule", MEET)
 def test_stated_difference_is_met(rule: str) -> None:
     """In a run of fast close, the controller gives the stated different answer."""
-    lockstep = Lockstep(pairing("fast_close"), pairing("fast_close").starts[0])
+    lockstep = PairedRun(pairing("fast_close"), pairing("fast_close").starts[0])
     for call in MEET[rule]:
         lockstep.take(call)
     assert [each.rule for each in lockstep.used] == [rule]
@@ -61,13 +62,13 @@ def test_every_answer_that_differs_has_a_run() -> None:
 @pytest.mark.parametrize(
     "record",
     [
-        [Call("shrink", (2,))],
-        [Call("fence", (1,)), Call("unfence", (0,))],
-        [Call("fence", (1,)), Call("prefer", ())],
+        [PairedCall("shrink", (2,))],
+        [PairedCall("fence", (1,)), PairedCall("unfence", (0,))],
+        [PairedCall("fence", (1,)), PairedCall("prefer", ())],
     ],
     ids=["alter-partition", "unfence", "prefer"],
 )
-def test_record_completes_what_an_unclean_election_has_left(record: list[Call]) -> None:
+def test_record_completes_what_an_unclean_election_has_left(record: list[PairedCall]) -> None:
     """RA-44: if only the new replica is alive, the start of the reassignment elects it, and any next record completes
     the reassignment.
     """
@@ -77,8 +78,8 @@ def test_record_completes_what_an_unclean_election_has_left(record: list[Call]) 
         for start in replicas.starts
         if (cells := replicas.cells(start))["unclean",] and [cells["replica", n] for n in range(3)] == [1, 0, 1]
     )
-    lockstep = Lockstep(replicas, start)
-    for call in (Call("fence", (2,)), Call("fence", (0,)), Call("reassign", (1, 1))):
+    lockstep = PairedRun(replicas, start)
+    for call in (PairedCall("fence", (2,)), PairedCall("fence", (0,)), PairedCall("reassign", (1, 1))):
         lockstep.take(call)
     assert lockstep.cells["removing", 2]
     for call in record:
@@ -88,13 +89,17 @@ def test_record_completes_what_an_unclean_election_has_left(record: list[Call]) 
 
 REPEATED_CLOSES = {
     "the end of its range": (
-        *(Call("open", ("p1", "s1")), Call("append", ("p1", "s1", 1)), Call("commit", ("p1", "s1", 0, 1))),
-        *(Call("register", ("p2",)), Call("end_recovery", ("p2", "s1")), Call("close", ("p1", "s1"))),
+        *(
+            PairedCall("open", ("p1", "s1")),
+            PairedCall("append", ("p1", "s1", 1)),
+            PairedCall("commit", ("p1", "s1", 0, 1)),
+        ),
+        *(PairedCall("register", ("p2",)), PairedCall("end_recovery", ("p2", "s1")), PairedCall("close", ("p1", "s1"))),
     ),
     "the end of the stream": (
-        *(Call("open", ("p3", "s1")), Call("append", ("p3", "s1", 1)), Call("ack", ("p3", "s1"))),
-        *(Call("trim", ("p3", "s1", 1)), Call("commit", ("p1", "s1", 0, 2))),
-        *(Call("register", ("p1",)), Call("end_recovery", ("p1", "s1")), Call("close", ("p3", "s1"))),
+        *(PairedCall("open", ("p3", "s1")), PairedCall("append", ("p3", "s1", 1)), PairedCall("ack", ("p3", "s1"))),
+        *(PairedCall("trim", ("p3", "s1", 1)), PairedCall("commit", ("p1", "s1", 0, 2))),
+        *(PairedCall("register", ("p1",)), PairedCall("end_recovery", ("p1", "s1")), PairedCall("close", ("p3", "s1"))),
     ),
 }
 
@@ -104,7 +109,7 @@ def test_close_after_a_legacy_close_is_judged_by_the_range(names: str) -> None:
     """ST-33, ST-34, ST-36: a legacy close leaves the end of the range below the end of the stream. A later fast close
     may name either end.
     """
-    lockstep = Lockstep(pairing("fast_close"), pairing("fast_close").starts[0])
+    lockstep = PairedRun(pairing("fast_close"), pairing("fast_close").starts[0])
     for call in REPEATED_CLOSES[names]:
         lockstep.take(call)
     assert lockstep.cells["range_end", "s1"] < lockstep.cells["end_offset", "s1"]

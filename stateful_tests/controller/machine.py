@@ -4,41 +4,21 @@ After each step, all requests that the model refuses are sent, too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
 from typing import Any, ClassVar
 
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
-from stateful_tests.controller.cancellation import CancellationPairing
-from stateful_tests.controller.fast_close import FastClosePairing
-from stateful_tests.controller.lockstep import Call, DisagreementError, Lockstep
-from stateful_tests.controller.ownership import OwnershipPairing
-from stateful_tests.controller.pairing import Pairing
-from stateful_tests.controller.replicas import KraftPairing, ReplicasPairing
+from impl.bridge.paired_run import DisagreementError, PairedCall, PairedRun
+from impl.bridge.pairing import Pairing
+from impl.bridge.pairings import pairing
 from stateful_tests.controller.search import reduced
 
 Machine = type["PairingMachine"]
 
-PAIRINGS: Mapping[str, type[Pairing]] = {
-    "ownership": OwnershipPairing,
-    "fast_close": FastClosePairing,
-    "cancellation": CancellationPairing,
-    "replica_reassignment": ReplicasPairing,
-    "kraft": KraftPairing,
-}
-"""The pairings, by the name of the model or of its variant."""
-
 STEPS = 30
 """The most steps of one example."""
-
-
-@cache
-def pairing(name: str) -> Pairing:
-    """The pairing of this name; cached, so that its model is compiled once."""
-    return PAIRINGS[name]()
 
 
 class PairingMachine(RuleBasedStateMachine):
@@ -53,18 +33,18 @@ class PairingMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         type(self).examples += 1
-        self.lockstep: Lockstep | None = None
+        self.lockstep: PairedRun | None = None
 
     def begin(self, start: bytes) -> None:
         """Begin in an initial state of the model."""
-        self.lockstep = Lockstep(self.pairing, start)
+        self.lockstep = PairedRun(self.pairing, start)
         self._judge(None)
 
-    def take(self, call: Call) -> None:
+    def take(self, call: PairedCall) -> None:
         """Make a call in both."""
         self._judge(call)
 
-    def _judge(self, call: Call | None) -> None:
+    def _judge(self, call: PairedCall | None) -> None:
         assert self.lockstep is not None, "a run has begun"
         before = None if call is None else self.lockstep.state
         try:
@@ -79,13 +59,13 @@ class PairingMachine(RuleBasedStateMachine):
                 type(self).found_after = self.examples
             raise
 
-    def offered(self, kind: str, action: str | None = None) -> list[Call]:
-        """The possible calls of a kind (see ``Choice.kind``) in the current state, of one action or of all."""
+    def offered(self, kind: str, action: str | None = None) -> list[PairedCall]:
+        """The possible calls of a kind (see ``ModelChoice.kind``) in the current state, of one action or of all."""
         if self.lockstep is None:
             return []
         found = self.pairing.kinds(self.lockstep.state)[kind]
         actions = found if action is None else [action] if action in found else []
-        return [Call(each, values) for each in actions for values in found[each]]
+        return [PairedCall(each, values) for each in actions for values in found[each]]
 
     @precondition(lambda self: self.lockstep is not None and not self.offered("step") and not self.offered("repeat"))
     @rule()
@@ -143,10 +123,10 @@ def _rule(action: str | None) -> Any:
     """The rule for the steps of an action; for None, the rule for all calls that change nothing."""
     kind = "repeat" if action is None else "step"
 
-    def take(self: PairingMachine, call: Call) -> None:
+    def take(self: PairingMachine, call: PairedCall) -> None:
         self.take(call)
 
-    def offered(self: PairingMachine) -> st.SearchStrategy[Call]:
+    def offered(self: PairingMachine) -> st.SearchStrategy[PairedCall]:
         return st.sampled_from(self.offered(kind, action))
 
     take.__name__ = take.__qualname__ = "again" if action is None else f"{action}_"

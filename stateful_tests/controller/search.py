@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stateful_tests.controller.lockstep import Call, DisagreementError, Lockstep
-from stateful_tests.controller.pairing import Pairing
+from impl.bridge.paired_run import DisagreementError, PairedCall, PairedRun
+from impl.bridge.pairing import Pairing
 
 MOST_STATES = 500
 """The most states that ``reduced`` searches for a shorter run."""
 
 
-def disagreement(pairing: Pairing, start: bytes, run: Sequence[Call]) -> DisagreementError | None:
+def disagreement(pairing: Pairing, start: bytes, run: Sequence[PairedCall]) -> DisagreementError | None:
     """The first disagreement in a run; None if there is none, or if one of the calls is not possible."""
     try:
-        lockstep = Lockstep(pairing, start)
+        lockstep = PairedRun(pairing, start)
         lockstep.try_refusals()
         for call in run:
             if pairing.choices(lockstep.state)[call.action][call.values].kind(lockstep.state) == "none":
@@ -59,7 +59,7 @@ def shortest(pairing: Pairing, most: int, states: int | None = None) -> Disagree
     rows of the controller that the model does not keep in full.
     """
     seen = set()
-    level: list[tuple[bytes, tuple[Call, ...]]] = [(start, ()) for start in pairing.starts]
+    level: list[tuple[bytes, tuple[PairedCall, ...]]] = [(start, ()) for start in pairing.starts]
     looked = 0
     for _ in range(most):
         # A joint state is stored as the run that leads to it, and rebuilt by a replay of that run.
@@ -81,7 +81,7 @@ def shortest(pairing: Pairing, most: int, states: int | None = None) -> Disagree
     return None
 
 
-def _explored(pairing: Pairing, start: bytes, run: tuple[Call, ...]) -> list[Call]:
+def _explored(pairing: Pairing, start: bytes, run: tuple[PairedCall, ...]) -> list[PairedCall]:
     """The possible steps after a run. Raises DisagreementError if a refusal or a repeat differs there."""
     lockstep = _replayed(pairing, start, run)
     lockstep.try_refusals()
@@ -90,8 +90,8 @@ def _explored(pairing: Pairing, start: bytes, run: tuple[Call, ...]) -> list[Cal
     return list(lockstep.calls("step"))
 
 
-def _replayed(pairing: Pairing, start: bytes, run: tuple[Call, ...]) -> Lockstep:
-    lockstep = Lockstep(pairing, start)
+def _replayed(pairing: Pairing, start: bytes, run: tuple[PairedCall, ...]) -> PairedRun:
+    lockstep = PairedRun(pairing, start)
     for call in run:
         lockstep.take(call)
     return lockstep

@@ -1,7 +1,7 @@
 """The allowed imports: cli -> records -> check -> runs -> trace -> lower -> ir <- lang.
 
 Models import only the language and their parts. The implementation imports only itself, so that the models can judge it
-independently.
+independently; its folder ``bridge`` alone knows both.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ ALLOWED = {
     "holdfast.lang": ["holdfast.lang", "holdfast.ir.marks"],
     "holdfast.ir": ["holdfast.ir"],
     "impl.cli": ["impl", "holdfast.cli", "holdfast.records", "holdfast.check", "holdfast.ir"],
+    "impl.bridge": ["impl", "holdfast.runs", "holdfast.trace", "holdfast.lower", "holdfast.ir"],
     "impl": ["impl"],
     "models": ["holdfast.lang", "models.parts"],
     "reports": ["reports", "holdfast.records", "holdfast.ir"],
@@ -293,6 +294,21 @@ def test_wrong_directions_are_seen() -> None:
         "holdfast.trace.text:6 imports .",
         "holdfast.trace.text:8 imports holdfast.lang.rules.require",
     ]
+
+
+def test_only_the_bridge_and_the_commands_of_the_implementation_know_models() -> None:
+    """No other module of the implementation may import a model's engine, or the bridge."""
+    engine = "from holdfast.lower.layout import Layout\n"
+    assert faults("impl.bridge.pairing", engine) == []
+    assert faults("impl.scenario.runner", engine) == ["impl.scenario.runner:1 imports holdfast.lower.layout.Layout"]
+    others = [path for path in SOURCES if within(module_name(path), ["impl"])]
+    users = {name for path in others if imports_bridge(path.read_text()) for name in [module_name(path)]}
+    assert all(within(user, ["impl.bridge", "impl.cli"]) for user in users)
+
+
+def imports_bridge(source: str) -> bool:
+    """Whether a source imports the bridge."""
+    return any(within(name, ["impl.bridge"]) for _, name in imports(source))
 
 
 def test_models_know_the_language_alone() -> None:

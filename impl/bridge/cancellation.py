@@ -7,63 +7,48 @@ fire, the controller's clock moves to the deadline of the timer; otherwise eleve
 
 from __future__ import annotations
 
-from functools import partial
 from typing import ClassVar
 
+from impl.bridge.differences import Arguments, Cells
+from impl.bridge.pairing import Facts, Pairing, number
+from impl.bridge.request import OperationRequest
+from impl.bridge.streams import UPLOADED, names, opened_on, streams_of_controller, streams_of_model, upload
 from impl.controller.node import Controller
-from impl.controller.partitions import alter, set_broker
-from impl.controller.streams import close_stream, get_opening_streams, open_stream, partition_tags
+from impl.controller.registration import label
 from impl.controller.timers import DELAY_MS, WHEEL_TICK_MS
-from impl.controller.view import Profile
 from impl.errors import E
-from impl.records import (
-    AssignedStreamId,
-    BrokerRegistration,
-    MetadataRecord,
-    NodeWALMetadata,
-    Partition,
-    Range,
-    S3Stream,
-    StreamState,
-    Topic,
-)
-from models.cancellation import Cancellation
-from stateful_tests.controller.differences import Arguments, Cells
-from stateful_tests.controller.pairing import Answer, Facts, Pairing, answered, number, write
-from stateful_tests.controller.streams import (
-    names,
-    opened_on,
-    streams_of_controller,
-    streams_of_model,
-    upload,
-)
+from impl.metadata.image import Image
 
 TOPIC = "moved"
 KEY = (TOPIC, 0)
+PARTITION = {"topic": TOPIC, "partition": 0}
 
 
 class CancellationPairing(Pairing):
     """Brokers follow the protocol. Moves, cancels, elections and crashes may happen at any time."""
 
-    model = Cancellation
+    name = "cancellation"
     removed = ("RA-18",)
     sizes: ClassVar = {"Node": 3, "Stream": 2, "Epoch": 12, "Offset": 2}
     decided: ClassVar = {"cancel": ("direct",), "crash": ("x",), "isolate": ("x",), "request_election": ("t",)}
     silent = ("reassign", "open", "close", "late_open", "late_close", "request_election", "ask_election")
 
-    def begin(self, cells: Cells) -> Controller:
+    def setup(self, cells: Cells) -> tuple[OperationRequest, ...]:
+        """Brokers are active and have registered. The first replica has opened the streams under its leader epoch."""
+        nodes = [number(n) for n in self.elements("active")]
         first, epoch = number(cells["replica",]), cells["leader_epoch",]
-        records: list[MetadataRecord] = [BrokerRegistration(number(n), "active") for n in self.elements("active")]
-        records += [NodeWALMetadata(number(n), 1) for n in self.elements("active")]
-        records += [Topic(TOPIC, elastic=True), Partition(*KEY, (first,), (first,), first, epoch)]
+        sender = {"node": first, "node_epoch": 1}
+        topic = {"topic": TOPIC, "partitions": [[first]], "elastic": True}
         streams = [number(s) for s in self.elements("exists")]
-        records.append(AssignedStreamId(len(streams) - 1))
-        for stream in streams:
-            records.append(S3Stream(stream, epoch, 0, 0, StreamState.OPENED, partition_tags(*KEY)))
-            records.append(Range(stream, epoch, 0, 0, 0, first))
-        controller = Controller(Profile())
-        write(controller, *records)
-        return controller
+        return (
+            *(OperationRequest("broker", {"node": n, "state": "active"}) for n in nodes),
+            *(OperationRequest("openings", {"node": n, "node_epoch": 1}) for n in nodes),
+            OperationRequest("create_topic", topic),
+            # No operation creates a partition with a leader epoch above 0.
+            OperationRequest("inject", {"record": "PARTITION", **PARTITION, "leader_epoch": epoch}, answer=()),
+            *(OperationRequest("create", sender | PARTITION) for _ in streams),
+            *(OperationRequest("open", sender | {"stream": s, "epoch": epoch}) for s in streams),
+        )
 
     # Facts ----------------------------------------------------------------------------------------------------
 
@@ -98,53 +83,53 @@ class CancellationPairing(Pairing):
             "timer": KEY in controller.timers.armed,
             "active": {n: image.brokers[number(n)] == "active" for n in brokers},
             "failover": {n: image.nodes[number(n)].failover for n in brokers},
-            **streams_of_controller(controller, self.elements("exists"), self.sizes["Offset"]),
+            **streams_of_controller(controller, self.elements("exists"), self.largest("Offset")),
         }
 
     # Requests -------------------------------------------------------------------------------------------------
 
-    def send(self, controller: Controller, action: str, cells: Cells, args: Arguments) -> Answer | None:
+    def requests(self, image: Image, action: str, cells: Cells, args: Arguments) -> tuple[OperationRequest, ...]:
         match action:
             case "reassign":
-                return _alter(controller, [number(args["t"])])
+                return (_alter([number(args["t"])]),)
             case "cancel":
-                return _alter(controller, None)
+                return (_alter(None),)
             case "request_election" | "ask_election":
-                return answered(controller.elect(*KEY))
+                return (OperationRequest("elect", PARTITION),)
             case "timer_fires":
-                return _wait(controller)
+                # So long that an armed timer fires in any case, and so short that it does not fire twice.
+                return (OperationRequest("tick", {"advance_ms": DELAY_MS + WHEEL_TICK_MS}, answer=()),)
             case "change_controller":
-                controller.fail_over()
-                return Answer(E.NONE)
+                return (OperationRequest("controller_failover", {}, answer=()),)
             case "crash" | "isolate":
-                return _set_broker(controller, args["n"], "fenced")
+                return (OperationRequest("broker", {"node": number(args["n"]), "state": "fenced"}),)
             case "heal" | "join":
-                return _set_broker(controller, args["n"], "active")
-        return self._of_streams(controller, action, cells, args)
+                return (OperationRequest("broker", {"node": number(args["n"]), "state": "active"}),)
+        return self._of_streams(image, action, cells, args)
 
-    def _of_streams(self, controller: Controller, action: str, cells: Cells, args: Arguments) -> Answer | None:
+    def _of_streams(self, image: Image, action: str, cells: Cells, args: Arguments) -> tuple[OperationRequest, ...]:
         """The requests of brokers and workers."""
         if "n" not in args:
-            return None
-        node, stream = number(args["n"]), number(args["s"]) if "s" in args else 0
-        epoch = controller.image.nodes[node].epoch
+            return ()
+        n, node = args["n"], number(args["n"])
+        epoch = image.nodes[node].epoch
+        sender = {"node": node, "node_epoch": epoch}
         match action:
             case "restart":
-                return answered(controller.execute(partial(get_opening_streams, node=node, node_epoch=epoch + 1)))
+                return (OperationRequest("openings", sender | {"node_epoch": epoch + 1}),)
             case "fail_over":
-                register = partial(get_opening_streams, node=node, node_epoch=epoch, failover=True)
-                return answered(controller.execute(register))
+                return (OperationRequest("openings", sender | {"failover": True}),)
             case "open" | "open_unheard" | "late_open":
-                tried = cells["tried", args["n"]]
-                request = partial(open_stream, node=node, node_epoch=epoch, stream=stream, epoch=tried)
-                return answered(controller.execute(request))
+                on = {"stream": number(args["s"]), "epoch": cells["tried", n]}
+                return (OperationRequest("open", sender | on),)
             case "close" | "late_close":
-                return _close(controller, node, stream, cells["close_sent", args["n"], args["s"]])
+                on = {"stream": number(args["s"]), "epoch": cells["close_sent", n, args["s"]]}
+                return (OperationRequest("close", sender | on),)
             case "commit":
-                return upload(controller, node, epoch, (stream, args["a"], args["b"]))
+                return upload(image, node, epoch, (number(args["s"]), args["a"], args["b"]), failover=False)
             case "recover":
-                return _recover(controller, cells, args)
-        return None
+                return _recover(image, cells, args)
+        return ()
 
     # Answers --------------------------------------------------------------------------------------------------
 
@@ -156,8 +141,12 @@ class CancellationPairing(Pairing):
 
     def answer(self, action: str, before: Cells, args: Arguments, after: Cells) -> tuple[E, Facts]:  # noqa: ARG002
         match action:
-            case "request_election" | "ask_election" | "timer_fires":
+            case "request_election" | "ask_election":
                 return _election(before), {}
+            case "timer_fires":
+                return E.NONE, {"fired": [label(*KEY)] if before["timer",] else []}
+            case "commit":
+                return E.NONE, UPLOADED
             case "restart" | "fail_over":
                 return E.NONE, {"streams": opened_on(before, args["n"])}
             case "open" | "open_unheard" | "late_open":
@@ -173,39 +162,16 @@ def _election(cells: Cells) -> E:
     return E.NONE if cells["active", cells["replica",]] else E.PREFERRED_LEADER_NOT_AVAILABLE
 
 
-def _alter(controller: Controller, replicas: list[int] | None) -> Answer:
-    outcome = controller.execute(partial(alter, topics={TOPIC: {0: replicas}}))
-    return Answer(E[outcome.values["rows"][f"{TOPIC}-0"]], wrote=bool(outcome.records))
+def _alter(replicas: list[int] | None) -> OperationRequest:
+    return OperationRequest("alter", {"topics": {TOPIC: {0: replicas}}}, answer=("rows", label(*KEY)))
 
 
-def _wait(controller: Controller) -> Answer:
-    """Wait until the armed timer fires; if none is armed, wait longer than any timer would take."""
-    timer = controller.timers.armed.get(KEY)
-    fired = controller.tick(DELAY_MS + WHEEL_TICK_MS if timer is None else timer.deadline - controller.now)
-    if timer is None:
-        return Answer(E.NONE, wrote=bool(fired))
-    return answered(fired[0][1])
-
-
-def _set_broker(controller: Controller, n: str, state: str) -> Answer:
-    return answered(controller.execute(partial(set_broker, node=number(n), state=state)))
-
-
-def _close(controller: Controller, node: int, stream: int, epoch: int) -> Answer:
-    request = partial(
-        close_stream, node=node, node_epoch=controller.image.nodes[node].epoch, stream=stream, epoch=epoch
-    )
-    return answered(controller.execute(request))
-
-
-def _recover(controller: Controller, cells: Cells, args: Arguments) -> Answer:
+def _recover(image: Image, cells: Cells, args: Arguments) -> tuple[OperationRequest, ...]:
     """Upload the WAL's offsets beyond the stream's end, then close the stream as its owner would."""
     n, s = args["n"], args["s"]
-    node, stream = number(n), number(s)
+    node, stream, epoch = number(n), number(s), image.nodes[number(n)].epoch
     start, end = cells["replay_from", s], cells["wal", n, s]
-    if end > start:
-        epoch, failover = controller.image.nodes[node].epoch, cells["failover_mode", n]
-        uploaded = upload(controller, node, epoch, (stream, start, end), failover=failover)
-        if uploaded.error is not E.NONE:
-            return uploaded
-    return _close(controller, node, stream, cells["epoch", s])
+    close = OperationRequest("close", {"node": node, "node_epoch": epoch, "stream": stream, "epoch": cells["epoch", s]})
+    if end <= start:
+        return (close,)
+    return (*upload(image, node, epoch, (stream, start, end), failover=cells["failover_mode", n]), close)

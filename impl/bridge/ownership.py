@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, ClassVar
 
-from impl.controller.node import Controller
-from impl.controller.streams import close_stream, delete_stream, get_opening_streams, open_stream, trim_stream
-from impl.controller.view import OperationResult, Profile
-from impl.errors import E
-from impl.records import AssignedStreamId, MetadataRecord, NodeWALMetadata, S3Stream, StreamState
-from models.ownership import Ownership
-from stateful_tests.controller.differences import Arguments, Cells
-from stateful_tests.controller.pairing import Answer, Facts, Pairing, answered, number, write
-from stateful_tests.controller.streams import (
+from impl.bridge.differences import Arguments, Cells
+from impl.bridge.pairing import Facts, Pairing, number
+from impl.bridge.request import OperationRequest
+from impl.bridge.streams import (
+    UPLOADED,
     epoch_of,
     names,
     opened_on,
@@ -21,21 +16,28 @@ from stateful_tests.controller.streams import (
     streams_of_model,
     upload,
 )
+from impl.controller.node import Controller
+from impl.errors import E
+from impl.metadata.image import Image
 
 
-class Processes(Pairing):
+class ProcessPairing(Pairing):
     """A pairing with requests of processes. Each request carries the node and the node epoch of its process."""
 
-    def begin(self, cells: Cells) -> Controller:
+    def setup(self, cells: Cells) -> tuple[OperationRequest, ...]:
+        """All known nodes register. One of them creates the streams; if none is known, the streams are injected."""
+        known = [n for n in names(cells, "node_epoch") if cells["node_epoch", n]]
+        registered = [{"node": number(n), "node_epoch": cells["node_epoch", n]} for n in known]
         streams = [number(s) for s in names(cells, "exists")]
-        records: list[MetadataRecord] = [AssignedStreamId(len(streams) - 1)]
-        records += [S3Stream(stream, -1, -1, 0, StreamState.CLOSED) for stream in streams]
-        for n in names(cells, "node_epoch"):
-            if cells["node_epoch", n]:
-                records.append(NodeWALMetadata(number(n), cells["node_epoch", n]))
-        controller = Controller(Profile())
-        write(controller, *records)
-        return controller
+        requests = [OperationRequest("openings", each) for each in registered]
+        if registered:
+            requests += [OperationRequest("create", registered[0]) for _ in streams]
+        else:
+            closed = {"epoch": -1, "index": -1, "start": 0, "state": "CLOSED"}
+            requests += [
+                OperationRequest("inject", {"record": "STREAM", "stream": s} | closed, answer=()) for s in streams
+            ]
+        return tuple(requests)
 
     def of_model(self, cells: Cells) -> Facts:
         nodes = {
@@ -47,7 +49,7 @@ class Processes(Pairing):
     def of_controller(self, controller: Controller) -> Facts:
         stored = {n: controller.image.nodes.get(number(n)) for n in self.elements("node_epoch")}
         nodes = {n: None if row is None else (row.epoch, row.failover) for n, row in stored.items()}
-        return nodes | streams_of_controller(controller, self.elements("exists"), self.sizes["Offset"])
+        return nodes | streams_of_controller(controller, self.elements("exists"), self.largest("Offset"))
 
     def is_near(self, cells: Cells, args: Arguments) -> bool:
         """Whether the offsets and the epoch of a request are at most slightly beyond those of its stream.
@@ -59,29 +61,31 @@ class Processes(Pairing):
         near = all(args[name] <= cells["end_offset", s] + 1 for name in ("a", "b", "q") if name in args)
         return near and args.get("e", 0) <= cells["epoch", s] + 2
 
-    def run(self, controller: Controller, operation: Any, cells: Cells, args: Arguments, **named: Any) -> Answer:
-        """Run an operation for a process, on its stream if it names one."""
+    def request(self, op: str, cells: Cells, args: Arguments, **named: Any) -> tuple[OperationRequest]:
+        """An operation that a process asks for, on its stream if the action names one."""
         p = args["p"]
-        named = {"node": number(cells["node_of", p]), "node_epoch": cells["incarnation", p]} | named
-        if "s" in args:
-            named["stream"] = number(args["s"])
-        outcome: OperationResult = controller.execute(partial(operation, **named))
-        return answered(outcome)
+        sender = {"node": number(cells["node_of", p]), "node_epoch": cells["incarnation", p]}
+        on = {"stream": number(args["s"])} if "s" in args else {}
+        return (OperationRequest(op, sender | on | named),)
 
-    def commit(self, controller: Controller, cells: Cells, args: Arguments) -> Answer:
+    def register(self, cells: Cells, args: Arguments) -> tuple[OperationRequest]:
+        """A process, or a failover worker, registers its node epoch."""
+        return self.request("openings", cells, args, **({"failover": True} if cells["failover", args["p"]] else {}))
+
+    def commit(self, image: Image, cells: Cells, args: Arguments) -> tuple[OperationRequest, ...]:
         """Commit the offsets [a, b) of one stream."""
         node, epoch = number(cells["node_of", args["p"]]), cells["incarnation", args["p"]]
         held = (number(args["s"]), args["a"], args["b"])
-        return upload(controller, node, epoch, held, failover=cells["failover", args["p"]])
+        return upload(image, node, epoch, held, failover=cells["failover", args["p"]])
 
 
-class OwnershipPairing(Processes):
+class OwnershipPairing(ProcessPairing):
     """Any process may send any request at any time, so no request depends on the beliefs of processes.
 
     The model never creates a stream. So that runs do not end early, a stream is deleted only after its second open.
     """
 
-    model = Ownership
+    name = "ownership"
     removed = ("CL-07.sent",)
     left_out = ("reserve", "append", "send_close", "recover")
     sizes: ClassVar = {"Node": 2, "Proc": 4, "Stream": 2, "NodeEpoch": 2, "Epoch": 5, "Offset": 6}
@@ -99,22 +103,19 @@ class OwnershipPairing(Processes):
                 return self.is_near(cells, args)
         return True
 
-    def send(self, controller: Controller, action: str, cells: Cells, args: Arguments) -> Answer | None:
+    def requests(self, image: Image, action: str, cells: Cells, args: Arguments) -> tuple[OperationRequest, ...]:
         match action:
             case "register":
-                failover = cells["failover", args["p"]]
-                return self.run(controller, get_opening_streams, cells, args, failover=failover)
-            case "open":
-                return self.run(controller, open_stream, cells, args, epoch=epoch_of(args["e"]))
-            case "close":
-                return self.run(controller, close_stream, cells, args, epoch=epoch_of(args["e"]))
+                return self.register(cells, args)
+            case "open" | "close":
+                return self.request(action, cells, args, epoch=epoch_of(args["e"]))
             case "trim":
-                return self.run(controller, trim_stream, cells, args, epoch=epoch_of(args["e"]), to=args["q"])
+                return self.request("trim", cells, args, epoch=epoch_of(args["e"]), to=args["q"])
             case "delete":
-                return answered(controller.execute(partial(delete_stream, stream=number(args["s"]))))
+                return (OperationRequest("delete", {"stream": number(args["s"])}),)
             case "commit":
-                return self.commit(controller, cells, args)
-        return None
+                return self.commit(image, cells, args)
+        return ()
 
     def answer(self, action: str, before: Cells, args: Arguments, after: Cells) -> tuple[E, Facts]:
         match action:
@@ -123,4 +124,6 @@ class OwnershipPairing(Processes):
             case "open":
                 s = args["s"]
                 return E.NONE, {"start": before["start_offset", s], "next": before["end_offset", s]}
+            case "commit":
+                return E.NONE, UPLOADED
         return E.NONE, {}

@@ -2,43 +2,43 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import attrs
 
+from impl.bridge.differences import Arguments, Cells
+from impl.bridge.pairing import Facts, Pairing
+from impl.bridge.request import ControllerAnswer, OperationRequest
 from impl.controller.node import Controller
-from impl.controller.partitions import alter, alter_partition, set_broker
+from impl.controller.registration import label
 from impl.controller.view import Profile
 from impl.errors import E
-from impl.records import BrokerRegistration, MetadataRecord, Partition, Topic
-from models.replica_reassignment import ReplicaReassignment
-from stateful_tests.controller.differences import Arguments, Cells
-from stateful_tests.controller.pairing import Answer, Facts, Pairing, answered, write
+from impl.metadata.image import Image
+from impl.scenario.session import ScenarioSession
 
 TOPIC = "kept"
 KEY = (TOPIC, 0)
+PARTITION = {"topic": TOPIC, "partition": 0}
 MIN_INSYNC = 2
 
 
 class ReplicasPairing(Pairing):
     """The leader may admit any broker to the ISR, even one that has not caught up."""
 
-    model = ReplicaReassignment
+    name = "replica_reassignment"
     removed = ("RA-47.caught_up",)
     sizes: ClassVar = {"Broker": 3}
     decided: ClassVar = dict.fromkeys(("prefer", "expand", "shrink", "fence", "unfence", "reassign", "cancel"), ("x",))
     silent = ("reassign", "prefer")
-    cancel: ClassVar[Literal["H", "K"]] = "H"
 
-    def begin(self, cells: Cells) -> Controller:
-        replicas = _in_order(cells, "replica", "before")
-        records: list[MetadataRecord] = [BrokerRegistration(n, "active") for n in _brokers(cells, "active")]
-        records += [Topic(TOPIC), Partition(*KEY, replicas, replicas, cells["leader",])]
-        profile = Profile(min_insync=MIN_INSYNC, unclean_election=cells["unclean",], cancel=self.cancel)
-        controller = Controller(profile)
-        write(controller, *records)
-        return controller
+    def setup(self, cells: Cells) -> tuple[OperationRequest, ...]:
+        replicas = list(_in_order(cells, "replica", "before"))
+        config = {"min_insync": MIN_INSYNC, "unclean_election": cells["unclean",]}
+        return (
+            *(OperationRequest("broker", {"node": n, "state": "active"}) for n in _brokers(cells, "active")),
+            OperationRequest("config", config, answer=()),
+            OperationRequest("create_topic", {"topic": TOPIC, "partitions": [replicas]}),
+        )
 
     # Facts ----------------------------------------------------------------------------------------------------
 
@@ -51,7 +51,7 @@ class ReplicasPairing(Pairing):
             "leader": -1 if leader is None else leader,
             "adding": tuple(_brokers(cells, "adding")),
             "removing": tuple(_brokers(cells, "removing")),
-            "original": original if self.cancel == "H" else None,
+            "original": original if self.profile.cancel == "H" else None,
             "active": set(_brokers(cells, "active")),
         }
 
@@ -72,31 +72,32 @@ class ReplicasPairing(Pairing):
     def applies(self, action: str, cells: Cells, args: Arguments) -> bool:  # noqa: ARG002
         return action != "expand" or cells["leader",] is not None
 
-    def send(self, controller: Controller, action: str, cells: Cells, args: Arguments) -> Answer | None:
-        epoch = controller.image.partitions[KEY].leader_epoch
-        answer = self._sent(controller, action, cells, args)
+    def send(self, session: ScenarioSession, action: str, cells: Cells, args: Arguments) -> ControllerAnswer | None:
+        """As for any pairing; the value ``new epoch`` tells whether the leader epoch has risen."""
+        epoch = session.controller.image.partitions[KEY].leader_epoch
+        answer = super().send(session, action, cells, args)
         if answer is None:
             return None
-        new = controller.image.partitions[KEY].leader_epoch > epoch
-        return attrs.evolve(answer, values={"new epoch": new})
+        new = session.controller.image.partitions[KEY].leader_epoch > epoch
+        return attrs.evolve(answer, values={**answer.values, "new epoch": new})
 
-    def _sent(self, controller: Controller, action: str, cells: Cells, args: Arguments) -> Answer | None:
+    def requests(self, image: Image, action: str, cells: Cells, args: Arguments) -> tuple[OperationRequest, ...]:  # noqa: ARG002
         match action:
             case "reassign":
-                return _alter(controller, list(dict.fromkeys((args["a"], args["b"]))))
+                return (_alter(list(dict.fromkeys((args["a"], args["b"])))),)
             case "cancel":
-                return _alter(controller, None)
+                return (_alter(None),)
             case "prefer":
-                return answered(controller.elect(*KEY))
+                return (OperationRequest("elect", PARTITION),)
             case "expand":
-                return _alter_partition(controller, cells, {*_brokers(cells, "isr"), args["n"]})
+                return (_alter_partition(cells, {*_brokers(cells, "isr"), args["n"]}),)
             case "shrink":
-                return _alter_partition(controller, cells, {*_brokers(cells, "isr")} - {args["n"]})
+                return (_alter_partition(cells, {*_brokers(cells, "isr")} - {args["n"]}),)
             case "fence":
-                return answered(controller.execute(partial(set_broker, node=args["n"], state="fenced")))
+                return (OperationRequest("broker", {"node": args["n"], "state": "fenced"}),)
             case "unfence":
-                return answered(controller.execute(partial(set_broker, node=args["n"], state="active")))
-        return None
+                return (OperationRequest("broker", {"node": args["n"], "state": "active"}),)
+        return ()
 
     # Answers --------------------------------------------------------------------------------------------------
 
@@ -124,7 +125,7 @@ class KraftPairing(ReplicasPairing):
     """KRaft as shipped: it stores no original replicas, and a cancel drops the replicas being added (RA-41, CA-21)."""
 
     variants = ("kraft",)
-    cancel = "K"
+    profile = Profile(cancel="K")
 
 
 def _new_epoch(action: str, before: Cells, args: Arguments, after: Cells) -> Facts:
@@ -147,12 +148,10 @@ def _in_order(cells: Cells, members: str, before: str) -> tuple[int, ...]:
     return tuple(sorted(held, key=lambda n: sum(cells[before, m, n] for m in held)))
 
 
-def _alter(controller: Controller, replicas: list[int] | None) -> Answer:
-    outcome = controller.execute(partial(alter, topics={TOPIC: {0: replicas}}))
-    return Answer(E[outcome.values["rows"][f"{TOPIC}-0"]], wrote=bool(outcome.records))
+def _alter(replicas: list[int] | None) -> OperationRequest:
+    return OperationRequest("alter", {"topics": {TOPIC: {0: replicas}}}, answer=("rows", label(*KEY)))
 
 
-def _alter_partition(controller: Controller, cells: Cells, isr: set[int]) -> Answer:
-    """Send AlterPartition as the leader; as broker 0 if there is no leader."""
-    request = partial(alter_partition, topic=TOPIC, partition=0, broker=cells["leader",] or 0, isr=sorted(isr))
-    return answered(controller.execute(request))
+def _alter_partition(cells: Cells, isr: set[int]) -> OperationRequest:
+    """AlterPartition by the leader; by broker 0 if there is no leader."""
+    return OperationRequest("isr", {**PARTITION, "broker": cells["leader",] or 0, "isr": sorted(isr)})

@@ -1,7 +1,7 @@
 """A pairing: a model, a controller, and the mapping between their requests and their states.
 
-A subclass defines which actions of the model are requests to the controller, and sends them. All other actions, of a
-process or of its storage, are steps of the model alone.
+A subclass defines which actions of the model are requests to the controller, as operations of scenario files. All other
+actions, of a process or of its storage, are steps of the model alone.
 """
 
 from __future__ import annotations
@@ -14,32 +14,26 @@ from typing import Any, ClassVar
 
 import attrs
 
-from holdfast.ir.system import Action
-from holdfast.ir.variants import compile_variant
+from holdfast.ir.system import Action, Scope, System
+from holdfast.ir.variants import load_variant
 from holdfast.lower.layout import Layout, Value
 from holdfast.lower.outcome import Cut, Refused, Taken
 from holdfast.lower.python.interpreter import Args, Interpreter
+from impl.bridge.differences import Arguments, Cells
+from impl.bridge.request import ControllerAnswer, OperationRequest, send
 from impl.controller.node import Controller
-from impl.controller.view import OperationResult
+from impl.controller.view import Profile
 from impl.errors import E
-from impl.records import MetadataRecord
-from stateful_tests.controller.differences import Arguments, Cells
+from impl.metadata.image import Image
+from impl.scenario.language import Scenario
+from impl.scenario.session import ScenarioSession
 
 Facts = dict[str, Any]
 """The facts about a state that model and controller both know, by readable names. They must be equal."""
 
 
 @attrs.frozen
-class Answer:
-    """An answer of a controller: an error, named values, and whether the controller wrote records."""
-
-    error: E
-    values: Mapping[str, Any] = attrs.field(factory=dict)
-    wrote: bool = False
-
-
-@attrs.frozen
-class Choice:
+class ModelChoice:
     """The result of one call (an action with its sender's arguments) in one state of a model.
 
     ``states``: the states that the model allows afterwards, one for each possible decision of the controller; empty if
@@ -59,15 +53,20 @@ class Choice:
 class Pairing(ABC):
     """One model paired with a controller.
 
-    ``removed``: rules of the model that restrict its environment; without them, any process may send any request at any
-    time. ``sizes`` and ``given``: the sizes of the sorts and the values of the constants in the pairing's scope.
+    ``name``: the model, as on the command line. ``removed``: rules of the model that restrict its environment; without
+    them, any process may send any request at any time. ``sizes`` and ``given``: the sizes of the sorts and the values
+    of the constants in the pairing's scope. ``profile``: the profile of the controller.
+
+    ``Pairing()`` is the model without these rules, in that scope. With ``system`` and ``scope`` it is that system in
+    that scope, and all its actions are taken, also those that the pairing leaves out otherwise.
     """
 
-    model: ClassVar[type]
+    name: ClassVar[str]
     variants: ClassVar[tuple[str, ...]] = ()
     removed: ClassVar[tuple[str, ...]] = ()
     sizes: ClassVar[Mapping[str, int]]
     given: ClassVar[Mapping[str, tuple[int | bool, ...]]] = {}
+    profile: ClassVar[Profile] = Profile()
     decided: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """By action: the parameters that the controller chooses, and not the sender."""
     left_out: ClassVar[tuple[str, ...]] = ()
@@ -75,15 +74,23 @@ class Pairing(ABC):
     silent: ClassVar[tuple[str, ...]] = ()
     """Actions for which the controller must write no record if they change nothing (INV-15)."""
 
+    def __init__(self, system: System | None = None, scope: Scope | None = None) -> None:
+        self._whole = system is not None
+        self._system = load_variant(self.name, self.variants, self.removed) if system is None else system
+        self._scope = scope
+
     # What a pairing says --------------------------------------------------------------------------------------
 
     @abstractmethod
-    def begin(self, cells: Cells) -> Controller:
-        """A controller in the initial state of the model."""
+    def setup(self, cells: Cells) -> tuple[OperationRequest, ...]:
+        """The requests that bring a new controller into the initial state of the model."""
 
     @abstractmethod
-    def send(self, controller: Controller, action: str, cells: Cells, args: Arguments) -> Answer | None:
-        """Send an action as a request in the state ``cells``, and return the answer; None if it is no request."""
+    def requests(self, image: Image, action: str, cells: Cells, args: Arguments) -> tuple[OperationRequest, ...]:
+        """The requests that an action sends in the state ``cells``; none if it is a step of the model alone.
+
+        ``image``: the controller's, which knows ids that the model does not count.
+        """
 
     @abstractmethod
     def of_model(self, cells: Cells) -> Facts:
@@ -103,6 +110,19 @@ class Pairing(ABC):
         """The expected answer to a request that the model accepts: its error, and the values to compare."""
         return E.NONE, {}
 
+    def begin(self, cells: Cells) -> ScenarioSession:
+        """A session whose controller is in the initial state of the model."""
+        session = ScenarioSession(Scenario(self.name, 1, self.name, (), self.profile))
+        for request in self.setup(cells):
+            error = request.error(request.perform(session))
+            assert error is E.NONE, f"the setup: {request} is answered with {error.name}"
+        return session
+
+    def send(self, session: ScenarioSession, action: str, cells: Cells, args: Arguments) -> ControllerAnswer | None:
+        """Send an action as requests in the state ``cells``, and return the answer; None if it is no request."""
+        requests = self.requests(session.controller.image, action, cells, args)
+        return send(session, requests) if requests else None
+
     def applies(self, action: str, cells: Cells, args: Arguments) -> bool:  # noqa: ARG002
         """Whether an action with its arguments is tried in a state."""
         return True
@@ -112,9 +132,11 @@ class Pairing(ABC):
     @cached_property
     def machine(self) -> Interpreter:
         """The model, in the scope of the pairing."""
-        system = compile_variant(self.model, self.variants, self.removed)
-        scope = attrs.evolve(system.scope("tiny"), name="pairing", sizes=self.sizes, given=self.given, budgets={})
-        return Interpreter(system, scope, ghosts=frozenset(), properties=())
+        scope = self._scope
+        if scope is None:
+            scope = self._system.scope("tiny")
+            scope = attrs.evolve(scope, name="pairing", sizes=self.sizes, given=self.given, budgets={})
+        return Interpreter(self._system, scope, ghosts=frozenset(), properties=())
 
     @cached_property
     def actions(self) -> dict[str, Action]:
@@ -129,6 +151,10 @@ class Pairing(ABC):
     def elements(self, cell: str) -> list[str]:
         """The sorted elements of a field's first key."""
         return sorted({str(each.keys[0]) for each in self.machine.layout.cells if each.field.name == cell})
+
+    def largest(self, sort: str) -> int:
+        """The size of a sort in the scope; of numbers, the largest."""
+        return self.machine.layout.scope.sizes[sort]
 
     @cached_property
     def domains(self) -> dict[str, list[tuple[Value, ...]]]:
@@ -151,11 +177,11 @@ class Pairing(ABC):
         return read
 
     @cached_property
-    def choices(self) -> Callable[[bytes], dict[str, dict[tuple[Value, ...], Choice]]]:
+    def choices(self) -> Callable[[bytes], dict[str, dict[tuple[Value, ...], ModelChoice]]]:
         """A cached function from a state to the choices there: by action, then by arguments."""
 
         @lru_cache(maxsize=1 << 10)
-        def read(state: bytes) -> dict[str, dict[tuple[Value, ...], Choice]]:
+        def read(state: bytes) -> dict[str, dict[tuple[Value, ...], ModelChoice]]:
             return {
                 name: {values: self._choice(state, name, values, codes) for values, codes in calls}
                 for name, calls in self._calls.items()
@@ -168,12 +194,12 @@ class Pairing(ABC):
         return self._named[action, values]
 
     @cached_property
-    def kinds(self) -> Callable[[bytes], dict[str, dict[str, dict[tuple[Value, ...], Choice]]]]:
-        """A cached function from a state to the choices there: by kind (see ``Choice.kind``), action and arguments."""
+    def kinds(self) -> Callable[[bytes], dict[str, dict[str, dict[tuple[Value, ...], ModelChoice]]]]:
+        """A cached function from a state to the choices there: by kind, action and arguments."""
 
         @lru_cache(maxsize=1 << 10)
-        def read(state: bytes) -> dict[str, dict[str, dict[tuple[Value, ...], Choice]]]:
-            found: dict[str, dict[str, dict[tuple[Value, ...], Choice]]] = {}
+        def read(state: bytes) -> dict[str, dict[str, dict[tuple[Value, ...], ModelChoice]]]:
+            found: dict[str, dict[str, dict[tuple[Value, ...], ModelChoice]]] = {}
             for kind in ("step", "repeat", "refusal", "none"):
                 found[kind] = {}
             for name, choices in self.choices(state).items():
@@ -210,14 +236,14 @@ class Pairing(ABC):
             found[action.name] = list(by_sender.items())
         return found
 
-    def _choice(self, state: bytes, action: str, values: tuple[Value, ...], codes: list[Args]) -> Choice:
+    def _choice(self, state: bytes, action: str, values: tuple[Value, ...], codes: list[Args]) -> ModelChoice:
         cells, args = self.cells(state), self.named(action, values)
-        if action in self.left_out or not self.applies(action, cells, args):
-            return Choice((), None)
+        if not self._whole and (action in self.left_out or not self.applies(action, cells, args)):
+            return ModelChoice((), None)
         outcomes = [self.machine.step(state, action, each) for each in codes]
         if any(isinstance(outcome, Cut) for outcome in outcomes):
             # Beyond a bound of the scope the model has no answer, so the call is not tried.
-            return Choice((), None)
+            return ModelChoice((), None)
         # Several decisions of the controller may lead to the same state.
         states = tuple(dict.fromkeys(outcome.state for outcome in outcomes if isinstance(outcome, Taken)))
         errors = {
@@ -227,7 +253,7 @@ class Pairing(ABC):
         } - {None}
         assert len(errors) <= 1, f"{action} has several answers: {errors}"
         assert not (states and errors), f"{action} is accepted and refused: {errors}"
-        return Choice(states, next(iter(errors), None))
+        return ModelChoice(states, next(iter(errors), None))
 
 
 def _constants(layout: Layout) -> dict[tuple[Any, ...], Any]:
@@ -242,16 +268,6 @@ def _constants(layout: Layout) -> dict[tuple[Any, ...], Any]:
 
 
 # What all pairings need of a controller ------------------------------------------------------------------------------
-
-
-def answered(outcome: OperationResult) -> Answer:
-    """The outcome of an operation, as an answer."""
-    return Answer(outcome.error, outcome.values, bool(outcome.records))
-
-
-def write(controller: Controller, *records: MetadataRecord) -> None:
-    """Append records to the controller's log as one batch, without an operation that checks them."""
-    controller.execute(lambda _: OperationResult(records))
 
 
 def number(element: str) -> int:

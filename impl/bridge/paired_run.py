@@ -7,13 +7,15 @@ from collections.abc import Iterator
 import attrs
 
 from holdfast.lower.layout import Value
+from impl.bridge.differences import Cells, IntendedDifference, answers
+from impl.bridge.pairing import Facts, ModelChoice, Pairing
+from impl.bridge.request import ControllerAnswer
+from impl.controller.node import Controller
 from impl.errors import E
-from stateful_tests.controller.differences import Cells, Difference, answers
-from stateful_tests.controller.pairing import Answer, Choice, Facts, Pairing
 
 
 @attrs.frozen
-class Call:
+class PairedCall:
     """An action of the model with the arguments that its sender chooses."""
 
     action: str
@@ -28,7 +30,7 @@ class Call:
 class DisagreementError(AssertionError):
     """Model and controller differ on the last call of ``run``. The run begins in the initial state ``start``."""
 
-    def __init__(self, pairing: Pairing, start: bytes, run: tuple[Call, ...], said: str) -> None:
+    def __init__(self, pairing: Pairing, start: bytes, run: tuple[PairedCall, ...], said: str) -> None:
         lines = [f"{number:3}  {call.text(pairing)}" for number, call in enumerate(run, 1)]
         super().__init__("\n".join([said, f"start {pairing.starts.index(start)}", *lines]))
         self.pairing = pairing
@@ -36,16 +38,16 @@ class DisagreementError(AssertionError):
         self.run = run
 
 
-class Lockstep:
+class PairedRun:
     """One run of a pairing, from one of the model's initial states."""
 
     def __init__(self, pairing: Pairing, start: bytes) -> None:
         self.pairing = pairing
         self.start = start
         self.state = start
-        self.run: tuple[Call, ...] = ()
-        self.controller = pairing.begin(self.cells)
-        self.used: set[Difference] = set()
+        self.run: tuple[PairedCall, ...] = ()
+        self.session = pairing.begin(self.cells)
+        self.used: set[IntendedDifference] = set()
         """The intended differences that the run has met."""
         different = _different(pairing.of_model(self.cells), self._facts())
         assert not different, f"the controller does not begin where the model does: {different}"
@@ -55,15 +57,20 @@ class Lockstep:
         """The state of the model."""
         return self.pairing.cells(self.state)
 
+    @property
+    def controller(self) -> Controller:
+        """The controller of the session."""
+        return self.session.controller
+
     def _facts(self) -> Facts:
         return self.pairing.of_controller(self.controller)
 
-    def calls(self, kind: str) -> Iterator[Call]:
-        """The possible calls of a kind (see ``Choice.kind``) in the current state, in the order of the model."""
+    def calls(self, kind: str) -> Iterator[PairedCall]:
+        """The possible calls of a kind (see ``ModelChoice.kind``) in the current state, in the order of the model."""
         for action, choices in self.pairing.kinds(self.state)[kind].items():
-            yield from (Call(action, values) for values in choices)
+            yield from (PairedCall(action, values) for values in choices)
 
-    def take(self, call: Call) -> None:
+    def take(self, call: PairedCall) -> None:
         """Make a call (a step, a repeat or a refusal) in both. Raises DisagreementError if they differ.
 
         If the model allows several states afterwards, the controller must agree with one of them, which is then the
@@ -73,7 +80,7 @@ class Lockstep:
         args = self.pairing.named(call.action, call.values)
         before = self.cells
         batches = self.controller.log.end
-        answer = self.pairing.send(self.controller, call.action, before, args)
+        answer = self.pairing.send(self.session, call.action, before, args)
         self.run = (*self.run, call)
         if answer is None:
             # A step of the model alone. The controller decides nothing in it, so there is one state afterwards.
@@ -97,20 +104,20 @@ class Lockstep:
 
         A refusal changes nothing in the controller, so all of them can be sent in the same state.
         """
-        send, controller, cells = self.pairing.send, self.controller, self.cells
+        send, session, cells = self.pairing.send, self.session, self.cells
         for action, choices in self.pairing.kinds(self.state)["refusal"].items():
             for values, choice in choices.items():
-                answer = send(controller, action, cells, self.pairing.named(action, values))
+                answer = send(session, action, cells, self.pairing.named(action, values))
                 assert answer is not None, f"{action} is no request"
                 if answer.error is not choice.error or answer.wrote:
                     # The call belongs to the run only for the report of a disagreement. If an intended difference
                     # excuses the answer, the run goes on without it.
-                    done, call = self.run, Call(action, values)
+                    done, call = self.run, PairedCall(action, values)
                     self.run = (*done, call)
                     self._refused(call, choice, answer)
                     self.run = done
 
-    def _refused(self, call: Call, choice: Choice, answer: Answer) -> None:
+    def _refused(self, call: PairedCall, choice: ModelChoice, answer: ControllerAnswer) -> None:
         assert choice.error is not None, f"{call} is no request here"
         wanted = self._excused(call, self.cells, choice.error, answer)
         if answer.error is not wanted:
@@ -118,7 +125,7 @@ class Lockstep:
         if answer.wrote:
             raise self._error(f"{call.action} is refused, and the controller writes records")
 
-    def _compared(self, call: Call, before: Cells, after: bytes, answer: Answer) -> str | None:
+    def _compared(self, call: PairedCall, before: Cells, after: bytes, answer: ControllerAnswer) -> str | None:
         """The difference between the controller and one state that the model allows; None if there is none."""
         args = self.pairing.named(call.action, call.values)
         error, values = self.pairing.answer(call.action, before, args, self.pairing.cells(after))
@@ -132,12 +139,12 @@ class Lockstep:
                     return f"{name}: the model has {value}, the controller {answer.values.get(name)}"
         return _different(self.pairing.of_model(self.pairing.cells(after)), self._facts())
 
-    def _excused(self, call: Call, before: Cells, error: E, answer: Answer) -> E:
+    def _excused(self, call: PairedCall, before: Cells, error: E, answer: ControllerAnswer) -> E:
         """The error that the controller must answer: the model's, or another one that an intended difference allows."""
         if answer.error is error:
             return error
         args = self.pairing.named(call.action, call.values)
-        for each in answers(self.pairing.model, call.action, before, args):
+        for each in answers(self.pairing.name, call.action, before, args):
             if (error, answer.error) == (each.model, each.controller):
                 self.used.add(each)
                 return each.controller

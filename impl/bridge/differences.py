@@ -19,7 +19,7 @@ Answered = Callable[[Cells, Arguments], bool]
 
 
 @attrs.frozen
-class Difference:
+class IntendedDifference:
     """An intended difference for some actions of a model, with its ``rule`` and ``reason``.
 
     ``answered``: a predicate on the state before and the arguments. Where it holds, the model answers ``model`` and the
@@ -42,8 +42,8 @@ def _opened_anew(cells: Cells, args: Arguments) -> bool:
 
 
 DIFFERENCES = (
-    Difference(
-        "FastClose",
+    IntendedDifference(
+        "fast_close",
         ("end_recovery",),
         "RC-06",
         "A recovery has ended when its close is answered with STREAM_FENCED. The model's step is the end of the "
@@ -51,35 +51,35 @@ DIFFERENCES = (
         answered=_opened_anew,
         controller=E.STREAM_FENCED,
     ),
-    Difference(
-        "ReplicaReassignment",
+    IntendedDifference(
+        "replica_reassignment",
         ("append", "fetch"),
         "RA-45",
         "The model keeps no leader epoch, but who fetches under it: a new epoch is compared while somebody fetches.",
     ),
-    Difference(
-        "Cancellation",
+    IntendedDifference(
+        "cancellation",
         ("crash", "isolate"),
         "FO-10",
         "In the model a partition may go to any active broker. The controller chooses the broker with the fewest "
         "partitions; the model takes the step with the same choice.",
     ),
-    Difference(
-        "Cancellation",
+    IntendedDifference(
+        "cancellation",
         ("cancel",),
         "CA-44",
         "In the model the origin leads with the cancel or after an election. The controller lets it lead at once "
         "wherever that is allowed.",
     ),
-    Difference(
-        "Cancellation",
+    IntendedDifference(
+        "cancellation",
         ("restart",),
         "CK-01",
         "The model has no node epochs: a restart voids what the process before it has sent. Each restart registers the "
         "next node epoch, and a request carries the newest.",
     ),
-    Difference(
-        "Cancellation",
+    IntendedDifference(
+        "cancellation",
         ("timer_fires",),
         "EL-01",
         "The model has no time. The clock moves to the deadline of the timer; while none runs, eleven seconds pass and "
@@ -88,9 +88,9 @@ DIFFERENCES = (
 )
 
 
-def answers(model: type, action: str, cells: Cells, args: Arguments) -> Iterator[Difference]:
+def answers(model: str, action: str, cells: Cells, args: Arguments) -> Iterator[IntendedDifference]:
     """The differences that allow the controller another answer to an action. ``cells``: the state before it."""
     for each in DIFFERENCES:
-        named = each.model_name == model.__name__ and action in each.actions
+        named = each.model_name == model and action in each.actions
         if named and each.answered is not None and each.answered(cells, args):
             yield each

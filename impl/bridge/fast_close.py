@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from impl.bridge.differences import Arguments, Cells
+from impl.bridge.ownership import ProcessPairing
+from impl.bridge.pairing import Facts, number
+from impl.bridge.request import OperationRequest
+from impl.bridge.streams import UPLOADED, epoch_of, names, opened_on
 from impl.controller.node import Controller
-from impl.controller.streams import close_stream, get_opening_streams, open_stream, trim_stream
 from impl.errors import E
-from models.fast_close import FastClose
-from stateful_tests.controller.differences import Arguments, Cells
-from stateful_tests.controller.ownership import Processes
-from stateful_tests.controller.pairing import Answer, Facts, number
-from stateful_tests.controller.streams import epoch_of, names, opened_on
+from impl.metadata.image import Image
 
 
-class FastClosePairing(Processes):
+class FastClosePairing(ProcessPairing):
     """Any process may open, trim, close and commit at any time. A close names the end of all appended offsets (AM-01).
 
     The failover flag does not prevent a close, as in streams.md 3 (ST-31, AM-11). Without the variant, the model is
     stricter.
     """
 
-    model = FastClose
+    name = "fast_close"
     variants = ("close_at_next", "late_close")
     removed = (
         *("CL-01", "CL-06", "CL-07.sent", "FO-06", "FO-08"),
@@ -71,24 +71,22 @@ class FastClosePairing(Processes):
             ends[f"end of the range of {s}"] = 0 if current is None else current.end
         return super().of_controller(controller) | entries | ends
 
-    def send(self, controller: Controller, action: str, cells: Cells, args: Arguments) -> Answer | None:
+    def requests(self, image: Image, action: str, cells: Cells, args: Arguments) -> tuple[OperationRequest, ...]:
         match action:
             case "register":
-                failover = cells["failover", args["p"]]
-                return self.run(controller, get_opening_streams, cells, args, failover=failover)
+                return self.register(cells, args)
             case "open":
-                epoch = cells["epoch", args["s"]] + 1
-                return self.run(controller, open_stream, cells, args, epoch=epoch)
+                return self.request("open", cells, args, epoch=cells["epoch", args["s"]] + 1)
             case "close":
                 end = cells["next_offset", args["p"], args["s"]]
-                return self.run(controller, close_stream, cells, args, epoch=_held(cells, args), end=end)
+                return self.request("close", cells, args, epoch=_held(cells, args), end=end)
             case "end_recovery":
-                return self.run(controller, close_stream, cells, args, epoch=_held(cells, args))
+                return self.request("close", cells, args, epoch=_held(cells, args))
             case "trim":
-                return self.run(controller, trim_stream, cells, args, epoch=_held(cells, args), to=args["q"])
+                return self.request("trim", cells, args, epoch=_held(cells, args), to=args["q"])
             case "commit":
-                return self.commit(controller, cells, args)
-        return None
+                return self.commit(image, cells, args)
+        return ()
 
     def answer(self, action: str, before: Cells, args: Arguments, after: Cells) -> tuple[E, Facts]:
         match action:
@@ -99,6 +97,8 @@ class FastClosePairing(Processes):
             case "open":
                 s = args["s"]
                 return E.NONE, {"start": before["start_offset", s], "next": before["end_offset", s]}
+            case "commit":
+                return E.NONE, UPLOADED
         return E.NONE, {}
 
 

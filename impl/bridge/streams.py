@@ -6,22 +6,15 @@ The epoch of a stream that was never opened is -1 in the controller and 0 in the
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 from typing import Any
 
-from impl.controller.commits import SetCommit, commit_stream_set_object
-from impl.controller.continuity import CommittedRange
+from impl.bridge.differences import Cells
+from impl.bridge.pairing import Facts, number
+from impl.bridge.request import OperationRequest
 from impl.controller.node import Controller
 from impl.controller.nodes import unpack_ranges
-from impl.controller.objects import prepare
-from impl.errors import E
-from impl.metadata.image import Image, StoredObject
+from impl.metadata.image import Image
 from impl.records import ObjectState, StreamState
-from stateful_tests.controller.differences import Cells
-from stateful_tests.controller.pairing import Answer, Facts, answered, number
-
-TTL_MS = 1 << 40
-"""The lifetime of a prepared object: so long that none expires in a run."""
 
 
 def names(cells: Cells, cell: str) -> list[str]:
@@ -110,28 +103,22 @@ def opened_on(cells: Cells, node: str) -> list[dict[str, int]]:
 
 
 def upload(
-    controller: Controller, node: int, node_epoch: int, *ranges: tuple[int, int, int], failover: bool = False
-) -> Answer:
-    """Commit an object with ranges (stream, start, end), and return the answer.
-
-    A commit that succeeds is sent again. The repetition must change nothing (CS-03); otherwise its answer is returned,
-    which no model expects.
-    """
-    held = tuple(CommittedRange(*each) for each in ranges)
-    object_id = _prepared(controller)
-    commit = SetCommit(node, node_epoch, object_id, object_id, ranges=held, failover=failover)
-    outcome = controller.execute(partial(commit_stream_set_object, commit=commit))
-    if outcome.error is E.NONE:
-        again = controller.execute(partial(commit_stream_set_object, commit=commit))
-        if again.error is not E.NONE or again.records:
-            return Answer(again.error, {"again": [record.KIND for record in again.records]}, wrote=True)
-    return answered(outcome)
+    image: Image, node: int, node_epoch: int, held: tuple[int, int, int], failover: bool
+) -> tuple[OperationRequest, ...]:
+    """Commit an object with the range (stream, start, end), twice: the repetition must change nothing (CS-03)."""
+    stream, start, end = held
+    arguments: dict[str, Any] = {"node": node, "node_epoch": node_epoch, "object": _next_object(image)}
+    arguments["ranges"] = [{"stream": stream, "start": start, "end": end}]
+    arguments |= {"failover": True} if failover else {}
+    return OperationRequest("commit", arguments), OperationRequest("commit", arguments, again=True)
 
 
-def _prepared(controller: Controller) -> int:
+UPLOADED: Facts = {"again": []}
+"""The value of an answer to an upload: its repetition writes no records."""
+
+
+def _next_object(image: Image) -> int:
     """The id of an object to commit: the last prepared object, or a new one if that is committed already."""
-    object_id: int = controller.image.ids["object"]
-    stored: Any = controller.image.objects.get(object_id, StoredObject(0, ObjectState.COMMITTED, 0))
-    if stored.state is not ObjectState.PREPARED:
-        object_id = controller.execute(partial(prepare, count=1, ttl_ms=TTL_MS)).values["first"]
-    return object_id
+    last: int = image.ids["object"]
+    stored = image.objects.get(last)
+    return last if stored is not None and stored.state is ObjectState.PREPARED else last + 1
