@@ -7,7 +7,7 @@ from typing import ClassVar
 from impl.bridge.differences import Arguments, Cells
 from impl.bridge.ownership import ProcessPairing
 from impl.bridge.pairing import Facts, number
-from impl.bridge.request import OperationRequest
+from impl.bridge.request import OperationRequest, Query
 from impl.bridge.streams import UPLOADED, epoch_of, names, opened_on
 from impl.controller.node import Controller
 from impl.errors import E
@@ -71,6 +71,18 @@ class FastClosePairing(ProcessPairing):
             ends[f"end of the range of {s}"] = 0 if current is None else current.end
         return super().of_controller(controller) | entries | ends
 
+    def queries(self, before: Facts, after: Facts) -> list[Query]:
+        found = super().queries(before, after)
+        for n in self.elements("node_epoch"):
+            for s in self.elements("exists"):
+                fact = f"entry of {n} on {s}"
+                if before[fact] != after[fact]:
+                    entry = after[fact]
+                    told = {"none": True} if entry is None else {"from": entry[0], "to": entry[1]}
+                    query = OperationRequest("entry", {"node": number(n), "stream": number(s)}, answer=())
+                    found.append((query, told))
+        return found
+
     def requests(self, image: Image, action: str, cells: Cells, args: Arguments) -> tuple[OperationRequest, ...]:
         match action:
             case "register":
@@ -78,8 +90,9 @@ class FastClosePairing(ProcessPairing):
             case "open":
                 return self.request("open", cells, args, epoch=cells["epoch", args["s"]] + 1)
             case "close":
-                end = cells["next_offset", args["p"], args["s"]]
-                return self.request("close", cells, args, epoch=_held(cells, args), end=end)
+                end = "next_offset" if "close_at_next" in self.machine.system.chosen else "confirm_offset"
+                sealed = cells[end, args["p"], args["s"]]
+                return self.request("close", cells, args, epoch=_held(cells, args), end=sealed)
             case "end_recovery":
                 return self.request("close", cells, args, epoch=_held(cells, args))
             case "trim":
@@ -87,6 +100,12 @@ class FastClosePairing(ProcessPairing):
             case "commit":
                 return self.commit(image, cells, args)
         return ()
+
+    def refusal(self, action: str, cells: Cells, args: Arguments, label: str, error: str | None) -> E | None:
+        """ST-31. Without the variant ``late_close`` the model is stricter than the controller."""
+        return (
+            None if (action, label) == ("close", "CK-01.flag") else super().refusal(action, cells, args, label, error)
+        )
 
     def answer(self, action: str, before: Cells, args: Arguments, after: Cells) -> tuple[E, Facts]:
         match action:

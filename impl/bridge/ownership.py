@@ -6,12 +6,13 @@ from typing import Any, ClassVar
 
 from impl.bridge.differences import Arguments, Cells
 from impl.bridge.pairing import Facts, Pairing, number
-from impl.bridge.request import OperationRequest
+from impl.bridge.request import OperationRequest, Query
 from impl.bridge.streams import (
     UPLOADED,
     epoch_of,
     names,
     opened_on,
+    stream_queries,
     streams_of_controller,
     streams_of_model,
     upload,
@@ -23,6 +24,8 @@ from impl.metadata.image import Image
 
 class ProcessPairing(Pairing):
     """A pairing with requests of processes. Each request carries the node and the node epoch of its process."""
+
+    unstated = ("the node epoch and the failover flag of a node", "which offsets uploaded objects cover")
 
     def setup(self, cells: Cells) -> tuple[OperationRequest, ...]:
         """All known nodes register. One of them creates the streams; if none is known, the streams are injected."""
@@ -50,6 +53,9 @@ class ProcessPairing(Pairing):
         stored = {n: controller.image.nodes.get(number(n)) for n in self.elements("node_epoch")}
         nodes = {n: None if row is None else (row.epoch, row.failover) for n, row in stored.items()}
         return nodes | streams_of_controller(controller, self.elements("exists"), self.largest("Offset"))
+
+    def queries(self, before: Facts, after: Facts) -> list[Query]:
+        return stream_queries(before, after, self.elements("exists"))
 
     def is_near(self, cells: Cells, args: Arguments) -> bool:
         """Whether the offsets and the epoch of a request are at most slightly beyond those of its stream.

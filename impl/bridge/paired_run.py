@@ -70,8 +70,10 @@ class PairedRun:
         for action, choices in self.pairing.kinds(self.state)[kind].items():
             yield from (PairedCall(action, values) for values in choices)
 
-    def take(self, call: PairedCall) -> None:
+    def take(self, call: PairedCall) -> ControllerAnswer | None:
         """Make a call (a step, a repeat or a refusal) in both. Raises DisagreementError if they differ.
+
+        Returns the controller's answer; None for a step of the model alone.
 
         If the model allows several states afterwards, the controller must agree with one of them, which is then the
         state of the model.
@@ -85,10 +87,10 @@ class PairedRun:
         if answer is None:
             # A step of the model alone. The controller decides nothing in it, so there is one state afterwards.
             self.state = choice.states[0]
-            return
+            return None
         if not choice.states:
             self._refused(call, choice, answer)
-            return
+            return answer
         found = [self._compared(call, before, state, answer) for state in choice.states]
         agreed = [state for state, said in zip(choice.states, found, strict=True) if said is None]
         if not agreed:
@@ -98,6 +100,7 @@ class PairedRun:
         if rests and call.action in self.pairing.silent and self.controller.log.end != batches:
             raise self._error(f"{call.action} changes nothing in the model; the controller writes records")
         self.state = agreed[0]
+        return answer
 
     def try_refusals(self) -> None:
         """Send each request that the model refuses now. Raises DisagreementError if the controller's answer differs.

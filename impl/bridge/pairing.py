@@ -20,7 +20,7 @@ from holdfast.lower.layout import Layout, Value
 from holdfast.lower.outcome import Cut, Refused, Taken
 from holdfast.lower.python.interpreter import Args, Interpreter
 from impl.bridge.differences import Arguments, Cells
-from impl.bridge.request import ControllerAnswer, OperationRequest, send
+from impl.bridge.request import ControllerAnswer, OperationRequest, Query, send
 from impl.controller.node import Controller
 from impl.controller.view import Profile
 from impl.errors import E
@@ -71,6 +71,10 @@ class Pairing(ABC):
     """By action: the parameters that the controller chooses, and not the sender."""
     left_out: ClassVar[tuple[str, ...]] = ()
     """Actions that are never taken: once the rules are removed, no request depends on them."""
+    unstated: ClassVar[tuple[str, ...]] = ()
+    """The facts for which the language of scenario files has no query."""
+    closing: ClassVar[tuple[tuple[str, tuple[Value, ...]], ...]] = ()
+    """The calls that show, at the end of a run, facts that no query shows: actions with the sender's arguments."""
     silent: ClassVar[tuple[str, ...]] = ()
     """Actions for which the controller must write no record if they change nothing (INV-15)."""
 
@@ -109,6 +113,13 @@ class Pairing(ABC):
     def answer(self, action: str, before: Cells, args: Arguments, after: Cells) -> tuple[E, Facts]:  # noqa: ARG002
         """The expected answer to a request that the model accepts: its error, and the values to compare."""
         return E.NONE, {}
+
+    @abstractmethod
+    def queries(self, before: Facts, after: Facts) -> list[Query]:
+        """The queries that show how the facts of the model have changed. They show no fact that stays the same.
+
+        Some facts have no query (``unstated``); a file shows these by the answers to later requests alone.
+        """
 
     def begin(self, cells: Cells) -> ScenarioSession:
         """A session whose controller is in the initial state of the model."""
@@ -208,6 +219,10 @@ class Pairing(ABC):
             return found
 
         return read
+
+    def codes(self, action: str, values: tuple[Value, ...]) -> list[Args]:
+        """The codes of all full tuples of arguments that a sender's arguments become."""
+        return dict(self._calls[action])[values]
 
     @cached_property
     def _named(self) -> dict[tuple[str, tuple[Value, ...]], dict[str, Value]]:

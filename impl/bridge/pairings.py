@@ -9,11 +9,13 @@ from impl.bridge.cancellation import CancellationPairing
 from impl.bridge.fast_close import FastClosePairing
 from impl.bridge.ownership import OwnershipPairing
 from impl.bridge.pairing import Pairing
+from impl.bridge.reassignment import ReassignmentPairing
 from impl.bridge.replicas import KraftPairing, ReplicasPairing
 
 PAIRINGS: Mapping[str, type[Pairing]] = {
     "ownership": OwnershipPairing,
     "fast_close": FastClosePairing,
+    "reassignment": ReassignmentPairing,
     "cancellation": CancellationPairing,
     "replica_reassignment": ReplicasPairing,
     "kraft": KraftPairing,

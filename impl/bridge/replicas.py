@@ -8,7 +8,7 @@ import attrs
 
 from impl.bridge.differences import Arguments, Cells
 from impl.bridge.pairing import Facts, Pairing
-from impl.bridge.request import ControllerAnswer, OperationRequest
+from impl.bridge.request import ControllerAnswer, OperationRequest, Query
 from impl.controller.node import Controller
 from impl.controller.registration import label
 from impl.controller.view import Profile
@@ -29,6 +29,7 @@ class ReplicasPairing(Pairing):
     removed = ("RA-47.caught_up",)
     sizes: ClassVar = {"Broker": 3}
     decided: ClassVar = dict.fromkeys(("prefer", "expand", "shrink", "fence", "unfence", "reassign", "cancel"), ("x",))
+    unstated = ("whether a broker is active",)
     silent = ("reassign", "prefer")
 
     def setup(self, cells: Cells) -> tuple[OperationRequest, ...]:
@@ -66,6 +67,12 @@ class ReplicasPairing(Pairing):
             "original": row.original,
             "active": {broker for broker, state in controller.image.brokers.items() if state == "active"},
         }
+
+    def queries(self, before: Facts, after: Facts) -> list[Query]:
+        names = ("replicas", "isr", "leader", "adding", "removing", "original")
+        if all(before[name] == after[name] for name in names):
+            return []
+        return [(OperationRequest("partition", PARTITION, answer=()), {name: after[name] for name in names})]
 
     # Requests -------------------------------------------------------------------------------------------------
 

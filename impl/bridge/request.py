@@ -44,13 +44,21 @@ class OperationRequest:
         return E[found] if self.answer else E.NONE
 
 
+Query = tuple[OperationRequest, Mapping[str, Any]]
+"""A request that changes nothing, with the result that a model expects."""
+
+
 @attrs.frozen
 class ControllerAnswer:
-    """An answer of a controller: an error, named values, and whether the controller wrote records."""
+    """An answer of a controller: an error, named values, and whether the controller wrote records.
+
+    ``sent``: the requests that were performed.
+    """
 
     error: E
     values: Mapping[str, Any] = attrs.field(factory=dict)
     wrote: bool = False
+    sent: tuple[OperationRequest, ...] = ()
 
 
 def send(session: ScenarioSession, requests: Iterable[OperationRequest]) -> ControllerAnswer:
@@ -59,12 +67,14 @@ def send(session: ScenarioSession, requests: Iterable[OperationRequest]) -> Cont
     A repetition adds the value ``again``: the records that it wrote.
     """
     values: dict[str, Any] = {}
-    wrote = False
+    done: list[OperationRequest] = []
+    error, wrote = E.NONE, False
     for request in requests:
         result = request.perform(session)
         error, records = request.error(result), result["records"]
         values |= {"again": records} if request.again else result
         wrote = bool(records)
+        done.append(request)
         if error is not E.NONE:
-            return ControllerAnswer(error, values, wrote)
-    return ControllerAnswer(E.NONE, values, wrote)
+            break
+    return ControllerAnswer(error, values, wrote, tuple(done))

@@ -10,7 +10,7 @@ from typing import Any
 
 from impl.bridge.differences import Cells
 from impl.bridge.pairing import Facts, number
-from impl.bridge.request import OperationRequest
+from impl.bridge.request import OperationRequest, Query
 from impl.controller.node import Controller
 from impl.controller.nodes import unpack_ranges
 from impl.metadata.image import Image
@@ -83,6 +83,27 @@ def _is_covered(image: Image, stream: int, offset: int) -> bool:
         for held in objects.values()
         for each, start, end in unpack_ranges(held.ranges)
     )
+
+
+def stream_queries(before: Facts, after: Facts, streams: Iterable[str]) -> list[Query]:
+    """The queries about the streams whose facts have changed.
+
+    The model keeps the current range and the end of the range before it. ``ranges`` has all ranges of the stream, and
+    cannot be told from that; the facts of both sides are compared while a file is made.
+    """
+    found: list[Query] = []
+    for s in streams:
+        facts = after[s]
+        if before[s] == facts:
+            continue
+        query = OperationRequest("state", {"stream": number(s)}, answer=())
+        if facts is None:
+            found.append((query, {"missing": True}))
+            continue
+        told = {"state": "OPENED" if facts["opened"] else "CLOSED", "epoch": facts["epoch"]}
+        told |= {"start": facts["start"], "end": facts["end"]}
+        found.append((query, told | {"owner": -1 if facts["range"] is None else facts["range"][1]}))
+    return found
 
 
 # Requests -------------------------------------------------------------------------------------------------------

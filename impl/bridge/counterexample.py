@@ -1,0 +1,166 @@
+"""A scenario file of a model's run: the requests of the run, each with the answer of the model that has all its rules.
+
+The file follows the run in the model with all rules and without variants. Where that model refuses a request, the file
+expects the refusal, and goes on in the state that has not changed. So the file passes on the implementation, and fails
+where the implementation lacks the rule.
+
+A missing rule may be one of brokers and not of the controller. Then the model with all rules does not send some request
+of the run at all. In this case the file follows the model without the rule: its controller is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import attrs
+
+from holdfast.ir.errors import UsageError
+from holdfast.ir.variants import load_variant
+from holdfast.lower.layout import Value
+from holdfast.lower.outcome import Refused
+from holdfast.runs.loading import open_trace
+from holdfast.runs.replay import Script
+from holdfast.trace.line import to_line
+from holdfast.trace.trace import Trace
+from impl.bridge.missing_rules import own_rules
+from impl.bridge.paired_run import PairedCall, PairedRun
+from impl.bridge.pairing import Pairing
+from impl.bridge.pairings import PAIRINGS
+from impl.bridge.statement import Statement, document, setup_statements, taken
+
+
+class _UnsentError(Exception):
+    """A rule of brokers keeps a request of the run from being sent."""
+
+    def __init__(self, rule: str) -> None:
+        super().__init__(rule)
+        self.rule = rule
+
+
+@attrs.frozen
+class CounterexampleFile:
+    """The file of a run.
+
+    ``own``: the rules of the controller that the run lacks, by their names in the implementation. ``foreign``: the
+    rules and variants of the run that are not the controller's. ``skipped``: the steps that are no operation.
+    """
+
+    text: str
+    own: tuple[str, ...]
+    foreign: tuple[str, ...]
+    skipped: tuple[str, ...]
+
+
+def scenario_of(line: str) -> CounterexampleFile:
+    """The scenario file of a replay line, or of a file with a run.
+
+    Raises UsageError for what is neither, and if no pairing maps its model to a controller; ImpossibleError if the
+    model has changed and no longer allows the run; DisagreementError if the controller does not do as the model does.
+    """
+    loaded = open_trace(line)
+    trace, replayer = loaded.trace, loaded.replayer
+    if replayer is None:
+        raise UsageError(f"{trace.target}: {loaded.changed or 'the file does not say which model it is of'}")
+    if trace.target not in PAIRINGS:
+        known = ", ".join(sorted(name for name, each in PAIRINGS.items() if each.name == name))
+        raise UsageError(f"{trace.target}: no scenario expresses the actions of this model; the models are {known}")
+    kind, script = PAIRINGS[trace.target], replayer.script(trace)
+    system = load_variant(trace.target)
+    own = own_rules(trace.removed, trace.variants)
+    foreign = tuple(name for name in trace.removed if not own_rules((name,), ()))
+    foreign += tuple(name for name in trace.variants if not own_rules((), (name,)))
+    try:
+        text, skipped = _followed(kind(system, system.scope(trace.scope)), trace, script, refusals=not own)
+    except _UnsentError as unsent:
+        own, foreign = (), tuple(dict.fromkeys((*foreign, unsent.rule)))
+        whole = kind(replayer.system, replayer.system.scope(trace.scope))
+        text, skipped = _followed(whole, trace, script, refusals=True, sends_all=True)
+    return CounterexampleFile(text, own, foreign, skipped)
+
+
+def _followed(
+    pairing: Pairing, trace: Trace, script: Script, *, refusals: bool, sends_all: bool = False
+) -> tuple[str, tuple[str, ...]]:
+    """The text of the file, and the steps that are no operation.
+
+    ``refusals``: whether to end with the requests that the model refuses. ``sends_all``: whether the pairing has the
+    model of the run. Otherwise a rule of brokers may keep a request from being sent; raises _UnsentError then.
+    """
+    machine = pairing.machine
+    start = machine.attempt(machine.layout.blank(), machine.system.init.name, script.start)
+    assert start is not None, "the rules of the start are the same"
+    run = PairedRun(pairing, start)
+    steps = setup_statements(pairing, run)
+    skipped = []
+    for place, step in enumerate(trace.steps[1:], 1):
+        if step.repeat:
+            continue
+        said = f"{place}. {step.action}({', '.join(f'{name}={value}' for name, value in step.args)})"
+        call = _call(pairing, step.action, dict(step.args))
+        made = [] if call is None else _made(run, call, sends_all=sends_all)
+        if made:
+            steps += [attrs.evolve(made[0], remark=(said,)), *made[1:]]
+        else:
+            skipped.append(said)
+            steps.append(Statement(None, remark=(f"{said}: no operation",)))
+    steps += _end(run, refusals=refusals)
+    claim = "no property" if trace.claim is None else trace.claim.title
+    remark = (f"Made by `holdfast scenario from-trace` of a run to {claim}:", f"  {to_line(trace)}")
+    return document(f"{trace.target}: a run to {claim}", pairing.profile, steps, remark), tuple(skipped)
+
+
+def _call(pairing: Pairing, action: str, args: Mapping[str, Value]) -> PairedCall | None:
+    """The call of a step, without what the controller decides; None if the model with all rules has no such action."""
+    if action not in pairing.actions:
+        return None
+    theirs = pairing.decided.get(action, ())
+    return PairedCall(action, tuple(value for name, value in args.items() if name not in theirs))
+
+
+def _made(run: PairedRun, call: PairedCall, *, sends_all: bool) -> list[Statement]:
+    """The steps of a call; none if the model refuses a step of its own. ``sends_all``: as in ``_followed``."""
+    pairing = run.pairing
+    choice = pairing.choices(run.state)[call.action][call.values]
+    if choice.kind(run.state) != "none":
+        return taken(run, call)
+    args = pairing.named(call.action, call.values)
+    if not pairing.requests(run.controller.image, call.action, run.cells, args):
+        return []
+    label = refusing(run, call)
+    if label is None or sends_all:
+        scope = pairing.machine.scope.name
+        raise UsageError(f"{call.text(pairing)}: this step of the run leaves scope {scope}; use a run of a larger one")
+    raise _UnsentError(label)
+
+
+def refusing(run: PairedRun, call: PairedCall) -> str | None:
+    """The rule of the model that refuses a call in the present state; None if none does."""
+    pairing = run.pairing
+    codes = pairing.codes(call.action, call.values)
+    outcomes = [pairing.machine.step(run.state, call.action, each) for each in codes]
+    return next((outcome.label for outcome in outcomes if isinstance(outcome, Refused)), None)
+
+
+def _end(run: PairedRun, *, refusals: bool) -> list[Statement]:
+    """What shows the end of a run: the requests that the model refuses there, and the calls that close a run.
+
+    A run that lacks no rule of the controller ends where something does not go on, or must not.
+    """
+    steps: list[Statement] = []
+    if refusals:
+        found: set[tuple[str, str | None]] = set()
+        for call in list(run.calls("refusal")):
+            kind = (call.action, refusing(run, call))
+            steps += [] if kind in found else taken(run, call)
+            found.add(kind)
+    if steps:
+        steps[0] = attrs.evolve(steps[0], remark=("What the model refuses at the end, once for each rule:",))
+    closing = [made for call in run.pairing.closing for made in _closing(run, PairedCall(*call))]
+    if closing:
+        closing[0] = attrs.evolve(closing[0], remark=("What shows the rest of the state:",))
+    return [*steps, *closing]
+
+
+def _closing(run: PairedRun, call: PairedCall) -> Iterable[Statement]:
+    kind = run.pairing.choices(run.state)[call.action][call.values].kind(run.state)
+    return taken(run, call) if kind != "none" else []

@@ -1,0 +1,109 @@
+"""Statements: the steps of a scenario file, made while a paired run goes on. What they expect, the model expects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import attrs
+import yaml
+
+from impl.bridge.paired_run import PairedCall, PairedRun
+from impl.bridge.pairing import Pairing
+from impl.bridge.request import OperationRequest
+from impl.controller.view import Profile
+from impl.errors import E
+from impl.scenario.vocabulary import OPERATIONS
+
+
+@attrs.frozen
+class Statement:
+    """One step of a file: a request and the expected part of its result. ``remark``: lines of comment above it.
+
+    Without a request it is a remark alone.
+    """
+
+    request: OperationRequest | None
+    expected: Mapping[str, Any] = attrs.field(factory=dict)
+    remark: tuple[str, ...] = ()
+
+    def lines(self) -> list[str]:
+        """The lines of the file."""
+        lines = [f"  # {each}" for each in self.remark]
+        if self.request is not None:
+            step: dict[str, Any] = {"op": self.request.op, **self.request.arguments}
+            lines.append(f"  - {_flow(step | ({'expect': dict(self.expected)} if self.expected else {}))}")
+        return lines
+
+
+def setup_statements(pairing: Pairing, run: PairedRun) -> list[Statement]:
+    """The steps that bring a new controller into the initial state of a run."""
+    return [Statement(request, _answered(request, E.NONE)) for request in pairing.setup(pairing.cells(run.start))]
+
+
+def taken(run: PairedRun, call: PairedCall) -> list[Statement]:
+    """Make a call, and return its steps: its requests with the answers of the model, and queries of what has changed.
+
+    A step of the model alone has none. Raises DisagreementError if the controller does not do as the model does.
+    """
+    pairing, before, state = run.pairing, run.cells, run.state
+    choice = pairing.choices(state)[call.action][call.values]
+    answer = run.take(call)
+    if answer is None:
+        return []
+    rests = not choice.states or run.state == state
+    # The run has compared the error with the model's, or with that of an intended difference.
+    error = answer.error
+    values: Mapping[str, Any] = {}
+    if error is E.NONE:
+        args = pairing.named(call.action, call.values)
+        values = pairing.answer(call.action, before, args, run.cells)[1]
+    steps = [Statement(request, _answered(request, E.NONE)) for request in answer.sent[:-1]]
+    last = answer.sent[-1]
+    known = {name: value for name, value in values.items() if name in OPERATIONS[last.op].results}
+    if not choice.states or last.again or (rests and call.action in pairing.silent):
+        known["records"] = []
+    steps.append(Statement(last, _answered(last, error) | known))
+    for query, told in pairing.queries(pairing.of_model(before), pairing.of_model(run.cells)):
+        # The run has compared what the model knows of the ranges.
+        ranges = {"ranges": query.perform(run.session)["ranges"]} if "owner" in told else {}
+        steps.append(Statement(query, {**told, **ranges}))
+    return steps
+
+
+def _answered(request: OperationRequest, error: E) -> dict[str, Any]:
+    """The expectation of an error, in the place where the operation answers it; a repetition writes no records."""
+    if not request.answer:
+        return {}
+    found: Any = error.name
+    for key in reversed(request.answer):
+        found = {key: found}
+    told: dict[str, Any] = found
+    return told | ({"records": []} if request.again else {})
+
+
+def document(name: str, profile: Profile, steps: Iterable[Statement], remark: Sequence[str] = ()) -> str:
+    """A scenario as a document of a scenario file, with comment lines in front."""
+    lines = [f"# {each}" if each else "#" for each in remark]
+    lines.append(f"name: {_flow(name)}")
+    if profile.cancel != Profile().cancel:
+        lines.append(f"profile: {{cancel: {profile.cancel}}}")
+    lines += ["steps:", *(line for step in steps for line in step.lines())]
+    return "\n".join(lines) + "\n"
+
+
+def _flow(value: Any) -> str:
+    """A value as YAML, on one line."""
+    text = yaml.safe_dump(_plain(value), default_flow_style=True, sort_keys=False, width=float("inf"))
+    return text.removesuffix("\n").removesuffix("\n...")
+
+
+def _plain(value: Any) -> Any:
+    """A value of lists and maps alone, as YAML has them; sets become sorted lists."""
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return value

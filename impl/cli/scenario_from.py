@@ -1,0 +1,56 @@
+"""The command ``holdfast scenario from-trace``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from holdfast.cli.output import check_writable, note, say, write
+from impl.bridge.counterexample import CounterexampleFile, scenario_of
+from impl.bridge.missing_rules import NeededRules, needed
+from impl.bridge.paired_run import DisagreementError
+from impl.scenario.language import read_text
+
+PASSED, FAILED = 0, 12
+
+
+def from_trace(line: Annotated[str, Parameter(allow_leading_hyphen=True)], /, *, out: Path) -> int:
+    """Make a scenario file of a run of a model, such as a counterexample.
+
+    The file holds the requests of the run that reach the controller, each with the answer of the model that has all its
+    rules. It is run on the implementation: with all rules, and without each rule that the run lacks. The exit code is 0
+    if it passes with all rules, and fails without one of these. If the controller has none of them, it must fail
+    without some other rule.
+
+    Parameters
+    ----------
+    line
+        The line that a failure prints after `replay:`, in single quotes; or a file with a run.
+    out
+        The file to write, such as mine.yaml.
+    """
+    check_writable(out)
+    try:
+        made = scenario_of(line)
+    except DisagreementError as error:
+        note(f"holdfast: the controller differs from the model: {error}")
+        return FAILED
+    (scenario,) = read_text(made.text, str(out))
+    rules = needed(scenario, made.own)
+    write(out, made.text)
+    say("\n".join(_told(out, len(scenario.steps), made, rules)))
+    return PASSED if rules.verdict.failure is None and rules.is_needed else FAILED
+
+
+def _told(out: Path, steps: int, made: CounterexampleFile, rules: NeededRules) -> list[str]:
+    """The lines of the report."""
+    outcome = "passes" if rules.verdict.failure is None else "fails"
+    lines = [f"{out}: {steps} steps; with all rules it {outcome}"]
+    lines += [f"  without {name} it {'fails' if fails else 'passes'}" for name, fails in rules.own]
+    lines += [f"  {name}: no rule of the controller, which does the same without it" for name in made.foreign]
+    if rules.others:
+        lines.append(f"  {'also ' if rules.own else ''}fails without {', '.join(rules.others)}")
+    lines += [f"  no operation: {each}" for each in made.skipped]
+    return lines

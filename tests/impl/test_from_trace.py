@@ -1,0 +1,158 @@
+"""``holdfast scenario from-trace``: scenario files of models' runs, which need the rule that the run lacks."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import attrs
+import pytest
+
+from holdfast.cli.app import main
+from holdfast.ir.errors import UsageError
+from impl.bridge.counterexample import scenario_of
+from impl.bridge.missing_rules import KRAFT, OF_VARIANTS, labels_of, needed
+from impl.bridge.paired_run import DisagreementError
+from impl.rules import guards, without
+from impl.scenario.language import read_text
+from impl.scenario.switches import switches
+
+PAGES = Path(__file__).parents[2] / "docs" / "findings"
+LINE = re.compile(r"^replay:    holdfast replay '(.*)'$", re.MULTILINE)
+Captured = pytest.CaptureFixture[str]
+
+
+@attrs.frozen
+class Finding:
+    """A run on a page of ``docs/findings``: the property that it shows, and what the implementation lacks in it.
+
+    ``own``: the rule of the controller without which its scenario fails; None if the run lacks no such rule.
+    ``other``: a rule without which it fails, too.
+    """
+
+    page: str
+    claim: str
+    own: str | None
+    other: str
+
+    @property
+    def line(self) -> str:
+        """The replay line on the page."""
+        found = LINE.findall((PAGES / f"{self.page}.md").read_text(encoding="utf-8"))
+        return next(line for line in found if f" {self.claim}: " in line)
+
+
+FINDINGS = [
+    Finding("AM-01", "entry_is_durable", None, "CK-02.epoch_old"),
+    Finding("AM-02", "taken_over_has_no_effect", "AM-02", "CK-01.flag"),
+    Finding("AM-20", "one_owner", None, "CK-02.node"),
+    Finding("CA-20", "went_unnoticed", None, "CA-20"),
+    Finding("CA-23-order", "order_restored", KRAFT, "RA-44"),
+    Finding("CA-23-overlap", "set_restored", KRAFT, "CA-27"),
+    Finding("CA-25-min-isr", "stays_writable", KRAFT, "CA-26.min_isr"),
+    Finding("CA-25-unclean", "in_sync_is_complete", KRAFT, "CA-26.alive"),
+    Finding("CA-42", "cancelled_in_time", "CA-41", "CA-20"),
+    Finding("CA-46", "clean_is_true", None, "CA-44"),
+    Finding("CA-47", "no_acked_loss", "CK-02.epoch_old", "RA-04"),
+    Finding("EL-03", "leader_found", "EL-03", "EL-12.leaderless"),
+    Finding("EL-06", "leader_found", "EL-06", "EL-12.restore"),
+    Finding("LP-05", "cancel_ends", None, "ST-14"),
+]
+QUICK = ("AM-20", "CA-23-order", "CA-42")
+
+
+def check_finding(finding: Finding) -> None:
+    """The scenario of a finding passes with all rules, and fails without its own rule and without the other one."""
+    made = scenario_of(finding.line)
+    (scenario,) = read_text(made.text)
+    rules = needed(scenario, made.own)
+    assert rules.verdict.failure is None
+    assert rules.is_needed
+    assert rules.own == (() if finding.own is None else ((finding.own, True),))
+    assert finding.other in rules.others
+
+
+@pytest.mark.parametrize("page", QUICK)
+def test_finding_becomes_a_scenario(page: str) -> None:
+    """A finding's scenario passes on the implementation, and fails without the rule that the run lacks."""
+    check_finding(next(finding for finding in FINDINGS if finding.page == page))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("finding", FINDINGS, ids=lambda finding: finding.page)
+def test_every_finding_becomes_a_scenario(finding: Finding) -> None:
+    """The same holds for each finding whose model has a pairing."""
+    check_finding(finding)
+
+
+def line_of(page: str) -> str:
+    """The replay line of a finding."""
+    return next(finding.line for finding in FINDINGS if finding.page == page)
+
+
+def test_rule_of_brokers_is_told() -> None:
+    """If the missing rule is one of brokers, the file has the requests of the run, and no rule of its own."""
+    made = scenario_of(line_of("AM-20"))
+    assert made.own == ()
+    assert made.foreign == ("reopen_same_epoch", "PT-04.fresh_epoch")
+    assert made.skipped == ("2. send_close(p=p1, s=s1)",)
+    assert made.text.count("op: open,") >= 3
+
+
+def test_answers_are_those_of_the_model_with_all_rules() -> None:
+    """The run lacks CA-41, so its cancel succeeds; the file expects the refusal, and no records."""
+    text = scenario_of(line_of("CA-42")).text
+    assert "expect: {rows: {moved-0: NO_REASSIGNMENT_IN_PROGRESS}, records: []}" in text
+
+
+def test_the_answers_of_a_faulty_controller_are_not_written_down() -> None:
+    """If the controller lacks the rule while the file is made, no file is made: it would pass on that controller."""
+    with without("CA-41"), pytest.raises(DisagreementError):
+        scenario_of(line_of("CA-42"))
+
+
+def test_model_without_pairing_is_refused() -> None:
+    """A run of a model that says nothing of the controller is refused, with the models that do."""
+    found = LINE.findall((PAGES / "AM-03.md").read_text(encoding="utf-8"))
+    with pytest.raises(UsageError, match=r"wal: no scenario .* cancellation, fast_close, ownership"):
+        scenario_of(found[0])
+
+
+def test_labels_of_a_rule() -> None:
+    """A rule of a model has its own label in the controller, or the parts of that label; a rule of brokers has none."""
+    assert labels_of("CA-41") == ("CA-41",)
+    assert labels_of("CK-01.expired@close") == ("CK-01.expired",)
+    assert labels_of("CA-26") == ("CA-26.alive", "CA-26.min_isr")
+    assert labels_of("PT-04.fresh_epoch") == ()
+
+
+def test_what_variants_stand_for_exists() -> None:
+    """Each name in the table is a label, a switch or a profile."""
+    named = {name for names in OF_VARIANTS.values() for name in names}
+    assert named <= {*guards(), *switches(), KRAFT}
+
+
+def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    """The command writes the file, and tells what the file needs. The file passes as a scenario of its own."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["scenario", "from-trace", line_of("CA-23-overlap"), "--out", "made.yaml"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "made.yaml: 11 steps; with all rules it passes",
+        "  without cancel: K it fails",
+        "  also fails without CA-27, RA-44",
+    ]
+    assert main(["scenario", "run", "made.yaml"]) == 0
+    assert main(["scenario", "run", "made.yaml", "--without", "CA-27"]) == 12
+
+
+def test_command_fails_if_the_rule_is_not_needed(tmp_path: Path, capsys: Captured) -> None:
+    """If the file passes without the rule that the run lacks, the exit code says so."""
+    line = next(line for line in LINE.findall((PAGES / "CA-25-unclean.md").read_text()) if "-CA-25" in line)
+    assert main(["scenario", "from-trace", line, "--out", str(tmp_path / "made.yaml")]) == 12
+    assert "  without CA-25 it passes" in capsys.readouterr().out.splitlines()
+
+
+def test_file_that_cannot_be_written(capsys: Captured, tmp_path: Path) -> None:
+    """A file in a folder that does not exist is refused, on one line, before the run is followed."""
+    assert main(["scenario", "from-trace", "no line", "--out", str(tmp_path / "no" / "made.yaml")]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
