@@ -93,19 +93,21 @@ class OwnershipPairing(ProcessPairing):
 
     name = "ownership"
     removed = ("CL-07.sent",)
+    memoryless = True
     left_out = ("reserve", "append", "send_close", "recover")
     sizes: ClassVar = {"Node": 2, "Proc": 4, "Stream": 2, "NodeEpoch": 2, "Epoch": 5, "Offset": 6}
     given: ClassVar = {"node_of": (0, 0, 0, 1), "incarnation": (1, 1, 2, 1), "failover": (False, True, False, False)}
     silent = ("open", "close", "trim", "delete")
 
+    def differs(self, action: str, cells: Cells, args: Arguments) -> bool:  # noqa: ARG002
+        """Whether a process hears the answer changes only its beliefs, on which no request here depends."""
+        return action != "open" or not args["heard"]
+
     def applies(self, action: str, cells: Cells, args: Arguments) -> bool:
         match action:
-            case "open":
-                # Whether a process hears the answer changes only its beliefs, on which no request here depends.
-                return not args["heard"] and self.is_near(cells, args)
             case "delete":
                 return cells["epoch", args["s"]] > 1 or not cells["exists", args["s"]]
-            case "close" | "trim" | "commit":
+            case "open" | "close" | "trim" | "commit":
                 return self.is_near(cells, args)
         return True
 

@@ -57,8 +57,9 @@ class Pairing(ABC):
     them, any process may send any request at any time. ``sizes`` and ``given``: the sizes of the sorts and the values
     of the constants in the pairing's scope. ``profile``: the profile of the controller.
 
-    ``Pairing()`` is the model without these rules, in that scope. With ``system`` and ``scope`` it is that system in
-    that scope, and all its actions are taken, also those that the pairing leaves out otherwise.
+    ``Pairing()`` is the model without these rules, in that scope; calls far beyond the present state are left out
+    (``applies``). With ``system`` and ``scope`` it is that system in that scope. Then it takes all calls, or with
+    ``differing`` all calls that ask the controller for different things.
     """
 
     name: ClassVar[str]
@@ -78,8 +79,13 @@ class Pairing(ABC):
     silent: ClassVar[tuple[str, ...]] = ()
     """Actions for which the controller must write no record if they change nothing (INV-15)."""
 
-    def __init__(self, system: System | None = None, scope: Scope | None = None) -> None:
-        self._whole = system is not None
+    memoryless: ClassVar[bool] = False
+    """Whether the facts alone decide what happens to each request, once the rules are removed. Then no step of the
+    model alone has to be taken.
+    """
+
+    def __init__(self, system: System | None = None, scope: Scope | None = None, *, differing: bool = False) -> None:
+        self._given, self._differing = system is not None, differing
         self._system = load_variant(self.name, self.variants, self.removed) if system is None else system
         self._scope = scope
 
@@ -134,9 +140,25 @@ class Pairing(ABC):
         requests = self.requests(session.controller.image, action, cells, args)
         return send(session, requests) if requests else None
 
-    def applies(self, action: str, cells: Cells, args: Arguments) -> bool:  # noqa: ARG002
-        """Whether an action with its arguments is tried in a state."""
+    @classmethod
+    def of_scope(cls, scope: str) -> Pairing:
+        """The model without these rules, in a scope that the model declares. Raises UsageError for any other scope."""
+        system = load_variant(cls.name, cls.variants, cls.removed)
+        return cls(system, system.scope(scope), differing=True)
+
+    def differs(self, action: str, cells: Cells, args: Arguments) -> bool:  # noqa: ARG002
+        """Whether an action with its arguments asks the controller for something that no other call asks for."""
         return True
+
+    def applies(self, action: str, cells: Cells, args: Arguments) -> bool:  # noqa: ARG002
+        """Whether an action with its arguments is tried in a state of the pairing's own scope."""
+        return True
+
+    def _tries(self, action: str, cells: Cells, args: Arguments) -> bool:
+        if self._given and not self._differing:
+            return True
+        tried = action not in self.left_out and self.differs(action, cells, args)
+        return tried and (self._given or self.applies(action, cells, args))
 
     # The model ------------------------------------------------------------------------------------------------
 
@@ -253,7 +275,7 @@ class Pairing(ABC):
 
     def _choice(self, state: bytes, action: str, values: tuple[Value, ...], codes: list[Args]) -> ModelChoice:
         cells, args = self.cells(state), self.named(action, values)
-        if not self._whole and (action in self.left_out or not self.applies(action, cells, args)):
+        if not self._tries(action, cells, args):
             return ModelChoice((), None)
         outcomes = [self.machine.step(state, action, each) for each in codes]
         if any(isinstance(outcome, Cut) for outcome in outcomes):

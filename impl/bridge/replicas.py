@@ -27,6 +27,7 @@ class ReplicasPairing(Pairing):
 
     name = "replica_reassignment"
     removed = ("RA-47.caught_up",)
+    memoryless = True
     sizes: ClassVar = {"Broker": 3}
     decided: ClassVar = dict.fromkeys(("prefer", "expand", "shrink", "fence", "unfence", "reassign", "cancel"), ("x",))
     unstated = ("whether a broker is active",)
@@ -76,7 +77,8 @@ class ReplicasPairing(Pairing):
 
     # Requests -------------------------------------------------------------------------------------------------
 
-    def applies(self, action: str, cells: Cells, args: Arguments) -> bool:  # noqa: ARG002
+    def differs(self, action: str, cells: Cells, args: Arguments) -> bool:  # noqa: ARG002
+        """Without a leader nobody sends an AlterPartition that adds a broker."""
         return action != "expand" or cells["leader",] is not None
 
     def send(self, session: ScenarioSession, action: str, cells: Cells, args: Arguments) -> ControllerAnswer | None:

@@ -82,13 +82,41 @@ def _answered(request: OperationRequest, error: E) -> dict[str, Any]:
     return told | ({"records": []} if request.again else {})
 
 
+def grouped(steps: Iterable[Statement]) -> list[str]:
+    """The lines of steps. Neighbours that differ in their arguments alone become one step with ``each``."""
+    lines: list[str] = []
+    group: list[Statement] = []
+    for step in steps:
+        if group and not _are_alike(group[0], step):
+            lines += _together(group)
+            group = []
+        group.append(step)
+    return lines + _together(group)
+
+
+def _are_alike(first: Statement, step: Statement) -> bool:
+    if first.request is None or step.request is None or step.remark:
+        return False
+    return (first.request.op, first.expected) == (step.request.op, step.expected)
+
+
+def _together(group: Sequence[Statement]) -> list[str]:
+    if len(group) < 2 or group[0].request is None:
+        return [line for step in group for line in step.lines()]
+    step: dict[str, Any] = {"op": group[0].request.op}
+    step |= {"expect": dict(group[0].expected)} if group[0].expected else {}
+    each = [_flow(step.request.arguments) for step in group if step.request is not None]
+    remark = [f"  # {line}" for line in group[0].remark]
+    return [*remark, f"  - {_flow(step).removesuffix('}')}, each: [{', '.join(each)}]}}"]
+
+
 def document(name: str, profile: Profile, steps: Iterable[Statement], remark: Sequence[str] = ()) -> str:
     """A scenario as a document of a scenario file, with comment lines in front."""
     lines = [f"# {each}" if each else "#" for each in remark]
     lines.append(f"name: {_flow(name)}")
     if profile.cancel != Profile().cancel:
         lines.append(f"profile: {{cancel: {profile.cancel}}}")
-    lines += ["steps:", *(line for step in steps for line in step.lines())]
+    lines += ["steps:", *grouped(steps)]
     return "\n".join(lines) + "\n"
 
 

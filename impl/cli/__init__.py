@@ -19,4 +19,5 @@ scenario = App(name="scenario", help=HELP, help_epilogue=CODES, help_format="pla
 scenario.command("impl.cli.scenario_run:run", name="run", help="Run scenario files, or folders of them.")
 scenario.command("impl.cli.scenario_write:new", name="new", help="Write a first scenario file, with comments.")
 scenario.command("impl.cli.scenario_from:from_trace", name="from-trace", help="Make a scenario file of a model's run.")
+scenario.command("impl.cli.scenario_from:from_model", name="from-model", help="Make scenario files that cover a model.")
 scenario.command("impl.cli.scenario_write:schema", name="schema", help="Print the JSON schema of scenario files.")

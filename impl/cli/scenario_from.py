@@ -1,4 +1,4 @@
-"""The command ``holdfast scenario from-trace``."""
+"""The commands ``holdfast scenario from-trace`` and ``holdfast scenario from-model``."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from holdfast.cli.output import check_writable, note, say, write
+from holdfast.cli.output import cannot_write, check_writable, note, say, write
+from holdfast.ir.errors import UsageError
 from impl.bridge.counterexample import CounterexampleFile, scenario_of
 from impl.bridge.missing_rules import NeededRules, needed
 from impl.bridge.paired_run import DisagreementError
+from impl.bridge.pairings import PAIRINGS
+from impl.bridge.suite import Goal, suite_of
 from impl.scenario.language import read_text
+from impl.scenario.suggest import unknown
 
 PASSED, FAILED = 0, 12
 
@@ -42,6 +46,53 @@ def from_trace(line: Annotated[str, Parameter(allow_leading_hyphen=True)], /, *,
     write(out, made.text)
     say("\n".join(_told(out, len(scenario.steps), made, rules)))
     return PASSED if rules.verdict.failure is None and rules.is_needed else FAILED
+
+
+def from_model(
+    model: str,
+    /,
+    *,
+    scope: str = "tiny",
+    cover: Annotated[Goal, Parameter(show_choices=False)] = "edges",
+    out: Path,
+) -> int:
+    """Make scenario files that cover what a model asks of a controller; each step expects the model's answer.
+
+    The reference implementation is driven beside the model while the files are made. The exit code is 12 if they
+    differ, or if a file does not cover all.
+
+    Parameters
+    ----------
+    model
+        The model, such as ownership.
+    scope
+        The scope of the model (tiny).
+    cover
+        edges: each request in each state of the controller.
+    out
+        The folder to write; it must be new or empty.
+    """
+    if model not in PAIRINGS:
+        raise UsageError(unknown("model", model, sorted(PAIRINGS)))
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UsageError(f"--out {out}: it exists and is no empty folder; name a new one")
+    try:
+        made = suite_of(model, scope, cover)
+    except DisagreementError as error:
+        note(f"holdfast: the controller differs from the model: {error}")
+        return FAILED
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(out, error) from error
+    for name, text in made.files.items():
+        write(out / name, text)
+    covered = made.found - len(made.uncovered)
+    say(f"{model}, scope {scope}: {made.found:,} {cover}, {covered:,} of them covered")
+    say(f"{out}: {made.scenarios:,} scenarios in {len(made.files)} files, {made.steps:,} steps")
+    for line in (*made.remarks, *(f"not covered: {each}" for each in made.uncovered)):
+        say(f"  {line}")
+    return FAILED if made.uncovered else PASSED
 
 
 def _told(out: Path, steps: int, made: CounterexampleFile, rules: NeededRules) -> list[str]:

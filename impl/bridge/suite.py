@@ -1,0 +1,80 @@
+"""A suite of scenario files made of a model: walks that cover the edges, the rules, or the pairs of its requests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal
+
+import attrs
+
+from impl.bridge.edge_cover import EdgeCover
+from impl.bridge.pairings import PAIRINGS
+from impl.bridge.request_graph import RequestGraph
+from impl.bridge.statement import Statement, document
+
+Goal = Literal["edges"]
+MOST_LINES = 2_000
+"""A file ends with the scenario that reaches this number of lines."""
+
+
+@attrs.frozen
+class ScenarioSuite:
+    """The files of a suite, and what they cover.
+
+    ``files``: texts by name. ``found``: the number of edges, rules or pairs. ``uncovered``: those that no scenario
+    covers, by name. ``remarks``: what is no operation, and what no query shows.
+    """
+
+    files: Mapping[str, str]
+    scenarios: int
+    steps: int
+    found: int
+    uncovered: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+
+def suite_of(model: str, scope: str, goal: Goal) -> ScenarioSuite:
+    """Make the suite of a model in a scope that it declares.
+
+    Raises UsageError for any other scope, and DisagreementError if the controller does not do as the model does.
+    """
+    graph = RequestGraph(PAIRINGS[model].of_scope(scope))
+    cover = EdgeCover(graph, graph.edges)
+    walks = list(cover.walks())
+    uncovered = tuple(f"{key[1]} where {key[0]}" for key in cover.missing)
+    return ScenarioSuite(
+        files=dict(_files(graph, f"{model}-{scope}-{goal}", walks)),
+        scenarios=len(walks),
+        steps=sum(len(walk) for walk in walks),
+        found=len(graph.edges),
+        uncovered=uncovered,
+        remarks=_remarks(graph),
+    )
+
+
+def _files(graph: RequestGraph, name: str, walks: Iterable[list[Statement]]) -> Iterator[tuple[str, str]]:
+    """The names and texts of the files: scenarios are added to a file until it is long enough."""
+    texts: list[str] = []
+    lines = number = 0
+    for place, walk in enumerate(walks, 1):
+        texts.append(document(f"{name} {place}", graph.pairing.profile, walk))
+        lines += texts[-1].count("\n")
+        if lines >= MOST_LINES:
+            number += 1
+            yield f"{name}-{number:03}.yaml", "---\n".join(texts)
+            texts, lines = [], 0
+    if texts:
+        yield f"{name}-{number + 1:03}.yaml", "---\n".join(texts)
+
+
+def _remarks(graph: RequestGraph) -> tuple[str, ...]:
+    pairing = graph.pairing
+    alone = sorted(graph.alone.union(pairing.left_out))
+    found = [f"no operation: {', '.join(alone)}"] if alone else []
+    found += [f"no query shows {each}" for each in pairing.unstated]
+    found += [
+        f"the controller decides {action}, and other decisions are not taken" for action in sorted(graph.left_open)
+    ]
+    if pairing.removed:
+        found.append(f"any process may send any request: the model lacks {', '.join(pairing.removed)}")
+    return tuple(found)

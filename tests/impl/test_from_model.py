@@ -1,0 +1,152 @@
+"""``holdfast scenario from-model``: suites of scenario files that cover what a model asks of a controller."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+import yaml
+
+from holdfast.cli.app import main
+from impl.bridge.edge_cover import EdgeCover
+from impl.bridge.ownership import OwnershipPairing
+from impl.bridge.paired_run import DisagreementError
+from impl.bridge.pairing import Pairing
+from impl.bridge.pairings import PAIRINGS
+from impl.bridge.request import OperationRequest
+from impl.bridge.request_graph import RequestGraph
+from impl.bridge.statement import Statement, document
+from impl.bridge.suite import ScenarioSuite, suite_of
+from impl.controller.view import Profile
+from impl.rules import without
+from impl.scenario.language import read_text
+from impl.scenario.runner import run
+
+Captured = pytest.CaptureFixture[str]
+
+
+class OneNode(OwnershipPairing):
+    """Ownership with one node, its process and its worker: small enough for fast tests."""
+
+    sizes: ClassVar = {"Node": 1, "Proc": 2, "Stream": 1, "NodeEpoch": 1, "Epoch": 1, "Offset": 1}
+    given: ClassVar = {"node_of": (0, 0), "incarnation": (1, 1), "failover": (False, True)}
+
+
+@cache
+def small() -> RequestGraph:
+    """The graph of the small pairing, in its own scope."""
+    return RequestGraph(OneNode())
+
+
+def edges_by_hand(pairing: Pairing) -> set[tuple[str, str]]:
+    """The edges, found by a search without a queue, numbers or homes: all states, until nothing is new."""
+    image = pairing.begin(pairing.cells(pairing.starts[0])).controller.image
+    states, found, before = set(pairing.starts), set[tuple[str, str]](), -1
+    while len(states) > before:
+        before = len(states)
+        for state in sorted(states):
+            cells = pairing.cells(state)
+            for action, choices in pairing.choices(state).items():
+                for values, choice in choices.items():
+                    states.update(choice.states)
+                    requests = pairing.requests(image, action, cells, pairing.named(action, values))
+                    if requests and choice.kind(state) != "none":
+                        found.add((repr(pairing.of_model(cells)), repr(requests)))
+    return found
+
+
+def test_graph_has_every_edge() -> None:
+    """The edges are those of a plain search."""
+    assert set(small().edges) == edges_by_hand(OneNode())
+    assert any(edge.is_step for edge in small().edges.values())
+
+
+def test_walks_take_every_edge() -> None:
+    """The walks cover all edges, and their scenarios pass on the controller."""
+    cover = EdgeCover(small(), small().edges)
+    walks = list(cover.walks())
+    assert not cover.missing
+    text = "---\n".join(document(str(place), Profile(), walk) for place, walk in enumerate(walks))
+    assert [verdict.failure for scenario in read_text(text) for verdict in [run(scenario)]] == [None] * len(walks)
+
+
+@pytest.mark.parametrize("label", ["CK-01.flag", "ST-12", "ST-41", "CS-29a"])
+def test_walks_need_the_rules(label: str) -> None:
+    """Without a rule that decides in the small scope, some scenario fails."""
+    texts = [document("a walk", Profile(), walk) for walk in EdgeCover(small(), small().edges).walks()]
+    with without(label):
+        assert any(run(read_text(text)[0]).failure for text in texts)
+
+
+def test_an_edge_that_nothing_leads_to_is_told() -> None:
+    """An edge whose home no walk reaches stays missing; it is not dropped."""
+    graph = RequestGraph(OneNode())
+    key = next(key for key, edge in graph.edges.items() if edge.is_step and edge.home not in graph.starts)
+    graph.steps = [[] for _ in graph.states]
+    cover = EdgeCover(graph, [key])
+    assert list(cover.walks()) == []
+    assert list(cover.missing) == [key]
+
+
+def test_no_suite_of_a_faulty_controller() -> None:
+    """A controller that lacks a rule differs from the model while a suite is made."""
+    with without("CK-01.flag"), pytest.raises(DisagreementError):
+        list(EdgeCover(small(), small().edges).walks())
+
+
+def test_neighbours_become_one_step() -> None:
+    """Requests that differ in their arguments alone share a step; one with another answer does not."""
+    refused = {"error": "STREAM_FENCED"}
+    steps = [
+        Statement(OperationRequest("delete", {"stream": stream}), {"error": "NONE"} if stream == 2 else refused)
+        for stream in range(4)
+    ]
+    (found,) = yaml.safe_load_all(document("deletes", Profile(), steps))
+    assert found["steps"] == [
+        {"op": "delete", "expect": refused, "each": [{"stream": 0}, {"stream": 1}]},
+        {"op": "delete", "stream": 2, "expect": {"error": "NONE"}},
+        {"op": "delete", "stream": 3, "expect": refused},
+    ]
+
+
+def test_command_refuses_a_folder_with_files(tmp_path: Path, capsys: Captured) -> None:
+    """The command writes only into a new or an empty folder, and knows its models."""
+    (tmp_path / "old.yaml").write_text("name: old\n")
+    assert main(["scenario", "from-model", "ownership", "--out", str(tmp_path)]) == 2
+    assert "no empty folder; name a new one" in capsys.readouterr().err
+    assert main(["scenario", "from-model", "ownersip", "--out", str(tmp_path / "new")]) == 2
+    assert "ownership" in capsys.readouterr().err
+
+
+# Whole suites ---------------------------------------------------------------------------------------------------
+
+COUNTS = {"ownership": 28_542, "cancellation": 7_314, "replica_reassignment": 53_604}
+"""The edges of scope tiny."""
+
+
+def passes(suite: ScenarioSuite) -> bool:
+    """Whether all files of a suite pass."""
+    return all(run(scenario).failure is None for text in suite.files.values() for scenario in read_text(text))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", COUNTS)
+def test_edges_of_a_model(model: str) -> None:
+    """The files cover every edge of scope tiny, and the reference implementation passes all of them."""
+    suite = suite_of(model, "tiny", "edges")
+    assert suite.found == COUNTS[model]
+    assert suite.uncovered == ()
+    assert passes(suite)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", [name for name, each in PAIRINGS.items() if each.memoryless])
+def test_facts_alone_decide(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where states with the same facts are taken for one, the edges and their ends are those of all states."""
+    short = RequestGraph(PAIRINGS[model].of_scope("tiny"))
+    monkeypatch.setattr(PAIRINGS[model], "memoryless", False)
+    whole = RequestGraph(PAIRINGS[model].of_scope("tiny"))
+    ends = [{key: graph.facts(graph.states[edge.to]) for key, edge in graph.edges.items()} for graph in (short, whole)]
+    assert ends[0] == ends[1]
