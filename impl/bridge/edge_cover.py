@@ -9,7 +9,6 @@ from impl.bridge.paired_run import PairedCall, PairedRun
 from impl.bridge.request_graph import EdgeKey, RequestGraph
 from impl.bridge.statement import Statement, setup_statements, taken
 
-
 MOST_STEPS = 400
 """A walk ends at this number of steps, so that a failure in a scenario has a short history."""
 

@@ -13,7 +13,7 @@ import msgspec
 from holdfast.check.conform.answer.candidates import candidates
 from holdfast.check.conform.answer.verdict import call
 from holdfast.check.conform.judge.ground import Frame
-from holdfast.check.conform.judge.growing_log import GrowingLog, ImpossibleError
+from holdfast.check.conform.judge.growing_log import GrowingLog, RefusedLogError
 from holdfast.check.conform.mappings.mapping import Mapping
 from impl.sim.conformance.log import conform_log
 from impl.sim.conformance.partitions import partition_logs
@@ -67,7 +67,7 @@ class Conformance:
             log = self._logs[name, partition] = self._made(name, partition)
         try:
             log.judge(lines)
-        except ImpossibleError as error:
+        except RefusedLogError as error:
             raise BrokenError(f"conform {name}", "\n".join(_reasons(error))) from None
 
     def _made(self, name: str, partition: int) -> GrowingLog:
@@ -88,7 +88,7 @@ def _lines(text: bytes) -> list[dict[str, object]]:
     return [msgspec.json.decode(line) for line in text.splitlines()]
 
 
-def _reasons(error: ImpossibleError) -> Iterator[str]:
+def _reasons(error: RefusedLogError) -> Iterator[str]:
     """What is impossible, and why each state of the model refuses it."""
     at = error.facts.event.at
     yield f"{at.file}:{at.line}: {call(error.facts)} is impossible"

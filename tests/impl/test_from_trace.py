@@ -137,7 +137,7 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captur
     monkeypatch.chdir(tmp_path)
     assert main(["scenario", "from-trace", line_of("CA-23-overlap"), "--out", "made.yaml"]) == 0
     assert capsys.readouterr().out.splitlines() == [
-        "made.yaml: 11 steps; with all rules it passes",
+        "made.yaml: 9 steps; with all rules it passes",
         "  without cancel: K it fails",
         "  also fails without CA-27, RA-44",
     ]

@@ -125,7 +125,7 @@ def test_a_faulty_instruction_is_noticed(fault: str, monkeypatch: pytest.MonkeyP
     """A translator that writes a wrong instruction is caught by the comparison with CPython."""
     construct, change = IN_TEXT[fault]
     right = build.compiled
-    monkeypatch.setattr(build, "compiled", lambda text: right(change(text)))
+    monkeypatch.setattr(build, "compiled", lambda text, level: right(change(text), level))
 
     assert differences(program(FUNCTIONS[construct]), PAIRS) != []
 

@@ -205,7 +205,7 @@ def texts(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """The texts of the modules that are built from now on, by driver; none of them is compiled."""
     found: dict[str, str] = {}
 
-    def keep(functions: str, driver: str = "driver.py", *, quick: bool = False) -> SimpleNamespace:
+    def keep(functions: str, driver: str = "driver.py", **_: bool) -> SimpleNamespace:
         found[driver] = build.kernel_text(functions, driver)
         return SimpleNamespace()
 

@@ -64,12 +64,12 @@ def begin(work, seed, run):
 
 
 @inlined
-def below(work, choices):
-    """Draw a number from 0 to ``choices`` - 1, at most 2^31 choices."""
+def below(work, wanted):
+    """Draw one of ``wanted`` numbers, from 0 on; at most 2^31."""
     # The addition wraps around at 2^64, as it should. The upper 32 bits of the mixed number are a fraction of 2^32;
-    # ``choices`` times that fraction is the number, without a remainder.
+    # ``wanted`` times that fraction is the number, without a remainder.
     bump(work, CHANCE, peek(work, CHANCE + 1))
-    return np.int64(((mixed(np.uint64(peek(work, CHANCE))) >> np.uint64(32)) * np.uint64(choices)) >> np.uint64(32))
+    return np.int64(((mixed(np.uint64(peek(work, CHANCE))) >> np.uint64(32)) * np.uint64(wanted)) >> np.uint64(32))
 
 
 # The draws at the beginning of a run ------------------------------------------------------------------------------
