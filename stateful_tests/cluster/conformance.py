@@ -13,7 +13,7 @@ import msgspec
 from holdfast.check.conform.answer.candidates import candidates
 from holdfast.check.conform.answer.verdict import call
 from holdfast.check.conform.judge.ground import Frame
-from holdfast.check.conform.judge.growing_log import GrowingLog, RefusedLogError
+from holdfast.check.conform.judge.growing_log import GrowingLog, ImpossibleEventError
 from holdfast.check.conform.mappings.mapping import Mapping
 from impl.sim.conformance.log import conform_log
 from impl.sim.conformance.partitions import partition_logs
@@ -26,17 +26,19 @@ from tests.conform import simulated_logs as streams
 
 
 class Conformance:
-    """The models of a cluster, each with the part of the log that it has judged."""
+    """The models of a cluster. ``logs``: the part of the log that each has judged, by model and partition.
+
+    The log of all streams has the partition -1.
+    """
 
     def __init__(self, shape: Shape, simulation: Simulation) -> None:
         self._shape, self._simulation = shape, simulation
-        self._logs: dict[tuple[str, int], GrowingLog] = {}
-        """By model and partition, -1 for the log of all streams."""
+        self.logs: dict[tuple[str, int], GrowingLog] = {}
 
     @property
     def judged(self) -> int:
         """The number of events that models have judged."""
-        return sum(log.judged for log in self._logs.values())
+        return sum(log.judged for log in self.logs.values())
 
     def check(self) -> None:
         """Judge what has happened since the last check. Raises BrokenError if a model does not allow it."""
@@ -62,12 +64,12 @@ class Conformance:
         return found
 
     def _judge(self, name: str, partition: int, lines: Sequence[dict[str, object]]) -> None:
-        log = self._logs.get((name, partition))
+        log = self.logs.get((name, partition))
         if log is None:
-            log = self._logs[name, partition] = self._made(name, partition)
+            log = self.logs[name, partition] = self._made(name, partition)
         try:
             log.judge(lines)
-        except RefusedLogError as error:
+        except ImpossibleEventError as error:
             raise BrokenError(f"conform {name}", "\n".join(_reasons(error))) from None
 
     def _made(self, name: str, partition: int) -> GrowingLog:
@@ -88,7 +90,7 @@ def _lines(text: bytes) -> list[dict[str, object]]:
     return [msgspec.json.decode(line) for line in text.splitlines()]
 
 
-def _reasons(error: RefusedLogError) -> Iterator[str]:
+def _reasons(error: ImpossibleEventError) -> Iterator[str]:
     """What is impossible, and why each state of the model refuses it."""
     at = error.facts.event.at
     yield f"{at.file}:{at.line}: {call(error.facts)} is impossible"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.check.conform.judge.ground import Frame
-from holdfast.check.conform.judge.growing_log import GrowingLog, RefusedLogError
+from holdfast.check.conform.judge.growing_log import GrowingLog, ImpossibleEventError
 from impl.sim.check import Question, check
 from impl.sim.conformance.log import conform_log
 from impl.sim.options import Options
@@ -46,7 +46,7 @@ def _verdict(log: GrowingLog, lines: Sequence[Line]) -> int | None:
     """The line of the first impossible event; None if the log conforms."""
     try:
         log.judge(lines)
-    except RefusedLogError as error:
+    except ImpossibleEventError as error:
         return error.facts.event.at.line
     return None
 

@@ -25,7 +25,7 @@ from holdfast.check.conform.logs.strict_json import Raw
 from holdfast.ir.errors import Place
 
 
-class RefusedLogError(Exception):
+class ImpossibleEventError(Exception):
     """No run of the model allows the log. ``facts``: the first impossible event. ``world``: the one that refuses it."""
 
     def __init__(self, facts: Facts, world: World | None) -> None:
@@ -77,7 +77,7 @@ class GrowingLog:
     def judge(self, lines: Sequence[Raw]) -> None:
         """Judge the log, which has these lines now.
 
-        Raises RefusedLogError if no run of the model allows it, UnjudgedError if nobody knows, and UsageError for a
+        Raises ImpossibleEventError if no run of the model allows it, UnjudgedError if nobody knows, UsageError for a
         line that the mapping or the model does not have.
         """
         self._read(lines)
@@ -150,7 +150,7 @@ class GrowingLog:
             if not left:
                 if reason is not None:
                     raise UnjudgedError(reason)
-                raise RefusedLogError(facts, refusing)
+                raise ImpossibleEventError(facts, refusing)
             branches = left
         if len(self._events) > last.events:
             self._waypoints.append(Waypoint(len(self._events), tuple(branches), reason))
