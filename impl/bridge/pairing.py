@@ -16,9 +16,10 @@ import attrs
 
 from holdfast.ir.system import Action, Scope, System
 from holdfast.ir.variants import load_variant
-from holdfast.lower.layout import Layout, Value
+from holdfast.lower.layout import Value
 from holdfast.lower.outcome import Cut, Refused, Taken
 from holdfast.lower.python.interpreter import Args, Interpreter
+from impl.bridge.constants import constants_of
 from impl.bridge.differences import Arguments, Cells
 from impl.bridge.request import ControllerAnswer, OperationRequest, Query, send
 from impl.controller.node import Controller
@@ -198,7 +199,7 @@ class Pairing(ABC):
     def cells(self) -> Callable[[bytes], Cells]:
         """A cached function from a state to its cells."""
         layout = self.machine.layout
-        constant = _constants(layout)
+        constant = constants_of(layout)
         names = [(cell.field.name, *cell.keys) for cell in layout.cells]
         values = [[layout.decode_value(c.field.type, code) for code in range(c.field.codes)] for c in layout.cells]
 
@@ -291,20 +292,6 @@ class Pairing(ABC):
         assert len(errors) <= 1, f"{action} has several answers: {errors}"
         assert not (states and errors), f"{action} is accepted and refused: {errors}"
         return ModelChoice(states, next(iter(errors), None))
-
-
-def _constants(layout: Layout) -> dict[tuple[Any, ...], Any]:
-    """The constants of the scope, as cells."""
-    constant: dict[tuple[Any, ...], Any] = {}
-    for name, codes in layout.given.items():
-        var = layout.system.var(name)
-        keys = product(*([layout.decode_value(key, code) for code in range(layout.codes(key))] for key in var.keys))
-        for key, code in zip(keys, codes, strict=True):
-            constant[name, *key] = layout.decode_value(var.value, code)
-    return constant
-
-
-# What all pairings need of a controller ------------------------------------------------------------------------------
 
 
 def number(element: str) -> int:

@@ -38,6 +38,7 @@ def test_numbers_have_limits(option: str, least: int, most: int | None) -> None:
     assert refused(10**30)
     if most is not None:
         assert (refused(most), refused(most + 1)) == (False, True)
+    option = "runs" if option == "traces" else option
     assert all(re.match(rf"--{option} -?\d+: choose a number from {least} to \d", each) for each in said)
 
 

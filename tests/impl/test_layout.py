@@ -15,8 +15,8 @@ from impl.rules import ROOT, guards
 
 REPOSITORY = ROOT.parent
 FILES = sorted(ROOT.rglob("*.py"))
-FREE = ("cli",)
-"""Folders that may use the project's command line."""
+FREE = ("bridge", "cli")
+"""Folders that may use holdfast: the command line, and the pairings of controller and models."""
 
 
 @cache
