@@ -48,9 +48,11 @@ class EdgeCover:
 
     def _take(self, run: PairedRun, call: PairedCall) -> list[Statement]:
         key = self.graph.key(run.state, call)
-        if key in self.missing:
-            del self.missing[key]
-            del self._at[self.graph.edges[key].home][key]
+        if key not in self.missing:
+            # Where the step was taken before, queries have shown what it changes.
+            return taken(run, call, queries=False)
+        del self.missing[key]
+        del self._at[self.graph.edges[key].home][key]
         return taken(run, call)
 
     def _loops(self, run: PairedRun) -> list[Statement]:
@@ -74,7 +76,7 @@ class EdgeCover:
                     at, call = step
                     calls.append(call)
                 return calls[::-1]
-            for call, to in self.graph.steps[at]:
+            for call, to, _ in self.graph.steps[at]:
                 if to not in before:
                     before[to] = (at, call)
                     todo.append(to)

@@ -55,6 +55,7 @@ class ReplicasPairing(Pairing):
             "removing": tuple(_brokers(cells, "removing")),
             "original": original if self.profile.cancel == "H" else None,
             "active": set(_brokers(cells, "active")),
+            "unclean": cells["unclean",],
         }
 
     def of_controller(self, controller: Controller) -> Facts:
@@ -67,6 +68,7 @@ class ReplicasPairing(Pairing):
             "removing": row.removing_replicas,
             "original": row.original,
             "active": {broker for broker, state in controller.image.brokers.items() if state == "active"},
+            "unclean": controller.profile.unclean_election,
         }
 
     def queries(self, before: Facts, after: Facts) -> list[Query]:

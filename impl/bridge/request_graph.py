@@ -24,13 +24,14 @@ class RequestEdge:
     """A request in a state of the controller.
 
     ``home``: the number of the first state that has it. ``call``: what sends it there. ``to``: the state after it; the
-    state itself if the request is refused or changes nothing.
+    state itself if the request is refused or changes nothing. ``kind``: the operation and the error that answers it.
     """
 
     key: EdgeKey
     home: int
     call: PairedCall
     to: int
+    kind: str
 
     @property
     def is_step(self) -> bool:
@@ -47,8 +48,10 @@ class RequestGraph:
     def __init__(self, pairing: Pairing) -> None:
         self.pairing = pairing
         self.states: list[bytes] = []
-        self.steps: list[list[tuple[PairedCall, int]]] = []
-        """By state: the calls that lead to other states, and those states."""
+        self.steps: list[list[tuple[PairedCall, int, str | None]]] = []
+        """By state: the calls that lead to other states, those states, and the kind of the request if it is one."""
+        self.loops: list[dict[str, PairedCall]] = []
+        """By state and kind: the first request that does not lead to another state."""
         self.edges: dict[EdgeKey, RequestEdge] = {}
         self.alone: set[str] = set()
         """The actions that were steps of the model alone."""
@@ -75,23 +78,32 @@ class RequestGraph:
             todo.extend(range(known, len(self.states)))
 
     def _add(self, number: int, call: PairedCall, choice: ModelChoice) -> None:
-        state = self.states[number]
+        state, kind = self.states[number], None
         key = self.key(state, call)
         if key is None:
             self.alone.add(call.action)
-            if not self.pairing.memoryless and choice.states:
-                self._lead(number, call, choice.states[0])
-            return
-        after = self._decided(number, call, choice, key) if len(choice.states) > 1 else (*choice.states, state)[0]
-        to = self._lead(number, call, after)
-        if key not in self.edges:
-            self.edges[key] = RequestEdge(key, number, call, to)
-
-    def _lead(self, number: int, call: PairedCall, after: bytes) -> int:
+            after = state if self.pairing.memoryless else (*choice.states, state)[0]
+        elif len(choice.states) > 1:
+            after = self._decided(number, call, choice, key)
+        else:
+            after = (*choice.states, state)[0]
         to = self._enter(after, (number, call))
+        if key is not None:
+            kind = self._kind(state, call, choice, after)
+            self.edges.setdefault(key, RequestEdge(key, number, call, to, kind))
         if to != number:
-            self.steps[number].append((call, to))
-        return to
+            self.steps[number].append((call, to, kind))
+        elif kind is not None:
+            self.loops[number].setdefault(kind, call)
+
+    def _kind(self, state: bytes, call: PairedCall, choice: ModelChoice, after: bytes) -> str:
+        pairing, cells = self.pairing, self.pairing.cells(state)
+        args = pairing.named(call.action, call.values)
+        error = choice.error
+        if error is None:
+            error = pairing.answer(call.action, cells, args, pairing.cells(after))[0]
+        requests = pairing.requests(self._first_image, call.action, cells, args)
+        return f"{'+'.join(dict.fromkeys(request.op for request in requests))} {error.name}"
 
     def _enter(self, state: bytes, before: tuple[int, PairedCall] | None) -> int:
         """The number of a state, which is new if it was not met before."""
@@ -100,6 +112,7 @@ class RequestGraph:
             self._numbers[same] = len(self.states)
             self.states.append(state)
             self.steps.append([])
+            self.loops.append({})
             self._before.append(before)
         return self._numbers[same]
 

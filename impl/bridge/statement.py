@@ -41,10 +41,11 @@ def setup_statements(pairing: Pairing, run: PairedRun) -> list[Statement]:
     return [Statement(request, _answered(request, E.NONE)) for request in pairing.setup(pairing.cells(run.start))]
 
 
-def taken(run: PairedRun, call: PairedCall) -> list[Statement]:
+def taken(run: PairedRun, call: PairedCall, *, queries: bool = True) -> list[Statement]:
     """Make a call, and return its steps: its requests with the answers of the model, and queries of what has changed.
 
-    A step of the model alone has none. Raises DisagreementError if the controller does not do as the model does.
+    ``queries``: whether to add the queries. A step of the model alone has no steps. Raises DisagreementError if the
+    controller does not do as the model does.
     """
     pairing, before, state = run.pairing, run.cells, run.state
     choice = pairing.choices(state)[call.action][call.values]
@@ -64,7 +65,8 @@ def taken(run: PairedRun, call: PairedCall) -> list[Statement]:
     if not choice.states or last.again or (rests and call.action in pairing.silent):
         known["records"] = []
     steps.append(Statement(last, _answered(last, error) | known))
-    for query, told in pairing.queries(pairing.of_model(before), pairing.of_model(run.cells)):
+    changed = pairing.queries(pairing.of_model(before), pairing.of_model(run.cells)) if queries else []
+    for query, told in changed:
         # The run has compared what the model knows of the ranges.
         ranges = {"ranges": query.perform(run.session)["ranges"]} if "owner" in told else {}
         steps.append(Statement(query, {**told, **ranges}))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal
 
 import attrs
 
 from impl.bridge.edge_cover import EdgeCover
+from impl.bridge.pair_cover import PairCover
 from impl.bridge.pairings import PAIRINGS
 from impl.bridge.request_graph import RequestGraph
+from impl.bridge.rule_goals import rule_goals
 from impl.bridge.statement import Statement, document
 
-Goal = Literal["edges"]
+Goal = Literal["edges", "rules", "pairs"]
 MOST_LINES = 2_000
 """A file ends with the scenario that reaches this number of lines."""
 
@@ -39,17 +41,42 @@ def suite_of(model: str, scope: str, goal: Goal) -> ScenarioSuite:
     Raises UsageError for any other scope, and DisagreementError if the controller does not do as the model does.
     """
     graph = RequestGraph(PAIRINGS[model].of_scope(scope))
-    cover = EdgeCover(graph, graph.edges)
-    walks = list(cover.walks())
-    uncovered = tuple(f"{key[1]} where {key[0]}" for key in cover.missing)
+    walks, found, uncovered, remarks = _COVERS[goal](graph)
     return ScenarioSuite(
         files=dict(_files(graph, f"{model}-{scope}-{goal}", walks)),
         scenarios=len(walks),
         steps=sum(len(walk) for walk in walks),
-        found=len(graph.edges),
+        found=found,
         uncovered=uncovered,
-        remarks=_remarks(graph),
+        remarks=(*_remarks(graph), *remarks),
     )
+
+
+Cover = tuple[list[list[Statement]], int, tuple[str, ...], tuple[str, ...]]
+"""Walks, the number of goals, the goals that no walk reaches, and remarks."""
+
+
+def _edges(graph: RequestGraph) -> Cover:
+    cover = EdgeCover(graph, graph.edges)
+    walks = list(cover.walks())
+    return walks, len(graph.edges), tuple(f"{requests} where {facts}" for facts, requests in cover.missing), ()
+
+
+def _rules(graph: RequestGraph) -> Cover:
+    goals = rule_goals(graph)
+    cover = EdgeCover(graph, goals.edges.values())
+    walks = list(cover.walks())
+    uncovered = tuple(name for name, key in goals.edges.items() if key in cover.missing)
+    return walks, len(goals.edges), uncovered, tuple(f"no request of this scope: {name}" for name in goals.open)
+
+
+def _pairs(graph: RequestGraph) -> Cover:
+    cover = PairCover(graph)
+    walks = list(cover.walks())
+    return walks, len(cover.found), tuple(f"{first}, then {second}" for first, second in cover.missing), ()
+
+
+_COVERS: Mapping[Goal, Callable[[RequestGraph], Cover]] = {"edges": _edges, "rules": _rules, "pairs": _pairs}
 
 
 def _files(graph: RequestGraph, name: str, walks: Iterable[list[Statement]]) -> Iterator[tuple[str, str]]:

@@ -68,7 +68,8 @@ def from_model(
     scope
         The scope of the model (tiny).
     cover
-        edges: each request in each state of the controller.
+        edges: each request in each state of the controller. rules: each rule of the model where it decides a request,
+        and where it does not. pairs: each two requests, with their answers, of which one may follow the other.
     out
         The folder to write; it must be new or empty.
     """
