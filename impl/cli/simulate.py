@@ -14,6 +14,7 @@ from holdfast.cli.options import Cores, Names, Switch
 from holdfast.cli.output import check_writable, write
 from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.ir.errors import UsageError
+from impl.cli import as_model as model_run
 from impl.cli import move as move_command
 from impl.cli.move import NO_MOVE, MoveOptions
 from impl.cli.simulations import Simulations
@@ -56,6 +57,7 @@ def simulate(
     log: Path | None = None,
     history: str | None = None,
     timeline: Switch = False,
+    as_model: str | None = None,
     mended: Switch = False,
     keep: Path | None = None,
     shrink: bool = True,
@@ -111,6 +113,9 @@ def simulate(
         the sizes of the histories that are moved (1GB,1TB,10TB).
     timeline
         Print the steps of the run, with their processes and times.
+    as_model
+        With FILE: also show the run of this model that explains the log, up to the first event that the model does not
+        allow. The log and the run are written beside FILE.
     mended
         Repeat the run of a file with all rules, and without the spots that were built in.
     keep
@@ -146,7 +151,7 @@ def simulate(
     }
     if move.scenario is not None:
         shown_of_run = {"--log": log, "--timeline": timeline or None, "--mended": mended or None, "--budget": budget}
-        given = {"FILE": file, **drawn, **shown_of_run}
+        given = {"FILE": file, **drawn, **shown_of_run, "--as-model": as_model}
         _refuse(given, "it belongs to runs under faults, and --scenario has none")
         reports.refuse("a move has no verdict")
         return move_command.run(move, history, version, generation, json=json)
@@ -156,9 +161,12 @@ def simulate(
     if file is not None:
         _refuse({**drawn, "--generation": generation, "--version": version}, f"{file} says what is run")
         question = _question_of(file, mended=mended)
+        if as_model is not None:
+            _refuse({"--json": json or None}, "--as-model prints text")
+            model_run.check_model(as_model, question)
         numbers = range(question.seed, question.seed + 1)
     else:
-        _refuse({"--mended": mended or None}, "it belongs to a file that is made again")
+        _refuse({"--mended": mended or None, "--as-model": as_model}, "it belongs to a file that is made again")
         numbers = _numbers(seed, seeds)
         single = {"--log": log, "--history": history, "--timeline": timeline or None}
         if seeds is None:
@@ -196,6 +204,7 @@ def simulate(
         question, numbers, KEEP if keep is None else keep, limits, shrunk=shrink, keep_going=keep_going
     )
     shown: list[str] = []
+    checked: CheckResult | None = None
     if seeds is None:
         checked = simulations.run_one(is_kept=file is None)
         if checked is not None:
@@ -204,6 +213,8 @@ def simulate(
     else:
         simulations.run_many(jobs)
     simulations.report(shown, reports, json=json)
+    if checked is not None and file is not None and as_model is not None:
+        model_run.show(checked, file, as_model)
     return simulations.exit_code
 
 

@@ -273,3 +273,27 @@ def test_a_folder_that_cannot_be_written(capsys: Captured) -> None:
     Path("corpus").write_text("a file")
     assert simulate("--seed", 0, "--without", "ST-14", *SMALL) == 2
     assert "cannot be written" in capsys.readouterr().err
+
+
+# A model's run ---------------------------------------------------------------------------------------------------
+
+
+def test_run_of_a_model(capsys: Captured) -> None:
+    """A kept run is shown as a run of a model: the first event that the model does not allow, and a line to replay."""
+    case = Path(__file__).parents[2] / "corpus" / "V6-without-ST-14-log-7.json"
+    Path("kept.json").write_bytes(case.read_bytes())
+    assert simulate("kept.json", "--as-model", "fast_close") == 12
+    out = capsys.readouterr().out
+    assert "kept.fast_close.ndjson as a run of fast_close:" in out
+    line = next(each for each in out.splitlines() if "holdfast replay '" in each)
+    assert main(["replay", line.partition("'")[2].rpartition("'")[0]]) == 0
+    assert "open(" in capsys.readouterr().out
+
+
+def test_model_that_does_not_judge_such_runs(capsys: Captured) -> None:
+    """A model that does not know fast close is refused for a run of V6; so is the option without a file."""
+    case = Path(__file__).parents[2] / "corpus" / "V6-without-ST-14-log-7.json"
+    assert simulate(case, "--as-model", "ownership") == 2
+    assert "model of V6" in capsys.readouterr().err
+    assert simulate("--seed", 1, "--as-model", "ownership") == 2
+    assert "--as-model: it belongs to a file" in capsys.readouterr().err
