@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import attrs
 import pytest
 
 from holdfast.check.prove import asking, second_prover
@@ -45,6 +48,21 @@ def test_what_only_one_prover_shows_is_a_disagreement(compiled: Compiled, monkey
     assert result.second.contradicted == ("one_inside after enter",)
     assert (result.verdict, result.exit_code) == ("contradicted", 1)
     assert "contradicts Z3 on one_inside after enter" in render_proof(result)
+
+
+def test_a_core_that_lacks_something_is_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """cvc5 gets the formulas of Z3's core alone. If the core lacks what a proof needs, cvc5 does not agree."""
+    answer = asking.ask
+
+    def without_core(*args: Any, **options: Any) -> SolverAnswer:
+        return attrs.evolve(answer(*args, **options), core=())
+
+    monkeypatch.setattr(asking, "ask", without_core)
+    result = prove(example("two_phase_commit"), cores=0, searched=False, sane=False, tried=False, second=True)
+    assert result.second is not None
+    # The proof of all_agree needs three others; the rest is inductive alone.
+    assert {text.split()[0] for text in (*result.second.contradicted, *result.second.unanswered)} == {"all_agree"}
+    assert result.exit_code != 0
 
 
 def test_what_the_second_prover_cannot_answer_is_not_green(monkeypatch: pytest.MonkeyPatch) -> None:

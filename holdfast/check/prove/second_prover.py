@@ -53,7 +53,7 @@ def ask_second(
     allowed: Callable[[float], float],
     progress: Callable[[str], None],
 ) -> SecondProverResult:
-    """Ask a second prover about the obligations that are met, with the same assumptions.
+    """Ask a second prover about the obligations that are met. Of the assumptions it gets those of the first one's core.
 
     ``allowed`` takes a number of seconds and returns at most the seconds that the budget leaves; it raises
     LimitExceeded if it leaves none.
@@ -62,7 +62,9 @@ def ask_second(
     for standing in standings:
         name = label(standing.due)
         progress(f"asking {PACKAGE}: {name}")
-        question = logic.violated(standing.due, assumed, standing.length)
+        # The core alone is contradictory, says the first prover. So that is the question, and it is shorter.
+        core = [name for name in assumed if name in standing.answer.core]
+        question = logic.violated(standing.due, core, standing.length)
         answer = question if isinstance(question, SolverAnswer) else ask_cvc5(question, allowed(PATIENCE))
         if answer.verdict == "unsat":
             agreed += 1

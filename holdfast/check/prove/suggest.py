@@ -23,7 +23,6 @@ from holdfast.ir.expr import Read, walk
 from holdfast.ir.stmt import Require, statements
 from holdfast.ir.system import Property, Scope, System
 from holdfast.lower.python.interpreter import Interpreter
-from holdfast.lower.smt.extent import too_large
 from holdfast.lower.smt.houdini import Clause, Clauses
 from holdfast.lower.smt.logic import Logic
 from holdfast.lower.smt.theory import Obligation, obligations
@@ -67,7 +66,7 @@ class Suggester:
         """
         names = [prop.name for prop in self.assumed]
         sizes = self.logic.smallest.uniform(SIZE)
-        if too_large(self.system, sizes) is not None:
+        if self.logic.smallest.too_large(sizes) is not None:
             return ()
         small = self.logic.smallest.theory(sizes)
         candidates = self._candidates(due, found)

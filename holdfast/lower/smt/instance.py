@@ -79,6 +79,7 @@ class Smallest:
         self.make = make
         self.seconds = seconds
         self._theories: dict[tuple[tuple[str, int], ...], Theory] = {}
+        self._too_large: dict[tuple[tuple[str, int], ...], str | None] = {}
         self._least = {nat.name: max(1, _literal(system, nat)) for nat in system.nats}
         self._least |= {sort.name: 1 for sort in system.sorts}
 
@@ -104,7 +105,7 @@ class Smallest:
             if isinstance(found, Solution):
                 return found
             # If this size is too large to be written out, so are all larger ones.
-            if (problem := too_large(self.system, self.uniform(size))) is not None:
+            if (problem := self.too_large(self.uniform(size))) is not None:
                 undecided.append(f"{size} and more: {problem}")
                 break
             undecided += [] if found is None else [f"{size}: {found}"]
@@ -146,7 +147,7 @@ class Smallest:
 
     def _look(self, ask: Ask, sizes: Sizes) -> Solution | str | None:
         """A solution in these sizes; None if there is none; the reason as a text if that is not decided."""
-        problem = too_large(self.system, sizes)
+        problem = self.too_large(sizes)
         if problem is not None:
             return problem
         theory = self.theory(sizes)
@@ -158,6 +159,13 @@ class Smallest:
         if verdict == z3.unknown:
             return why_unknown(solver)
         return Solution(theory, formulas, solver) if verdict == z3.sat else None
+
+    def too_large(self, sizes: Sizes) -> str | None:
+        """The reason why no universe of these sizes is built, or None. The first call looks at the whole system."""
+        label = _label(sizes)
+        if label not in self._too_large:
+            self._too_large[label] = too_large(self.system, sizes)
+        return self._too_large[label]
 
     def theory(self, sizes: Sizes) -> Theory:
         """The theory of these sizes, made at the first call."""

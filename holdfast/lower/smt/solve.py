@@ -169,6 +169,8 @@ class SolverSession:
         own = {each: [text for text in each.asserted if text not in common] for each in questions}
         read = iter(self._read(questions, [*shared, *(text for each in questions for text in own[each])]))
         self._solver.add(*_in_order(islice(read, len(shared)), seed))
+        self._symbols = Symbols(self._ctx)
+        self._switches: dict[str, z3.ExprRef] = {}
         self._own = {each: _in_order(islice(read, len(own[each])), seed) for each in questions}
 
     def _read(self, questions: Sequence[SolverQuestion], asserted: Sequence[str]) -> list[z3.BoolRef]:
@@ -193,8 +195,7 @@ class SolverSession:
             self._solver.pop()
 
     def _answer(self, named: Sequence[str]) -> SolverAnswer:
-        symbols = Symbols(self._ctx)
-        switches = {name: symbols.constant(label(name), z3.BoolSort(self._ctx)) for name in named}
+        switches = {name: self._switch(name) for name in named}
         found = checked(self._solver, *switches.values())
         spent = _seconds(self._solver)
         if found == z3.sat:
@@ -206,6 +207,12 @@ class SolverSession:
         return SolverAnswer(
             "unsat", tuple(name for name, switch in switches.items() if switch.get_id() in core), seconds=spent
         )
+
+    def _switch(self, name: str) -> z3.ExprRef:
+        """The switch of a named formula."""
+        if name not in self._switches:
+            self._switches[name] = self._symbols.constant(label(name), z3.BoolSort(self._ctx))
+        return self._switches[name]
 
 
 def ask(asked: SolverQuestion, seconds: float, seed: int = 0, session: SolverSession | None = None) -> SolverAnswer:
