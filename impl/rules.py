@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from impl.errors import E
@@ -30,6 +32,8 @@ class RefusedError(Exception):
 _removed: set[str] = set()
 decided: Counter[str] = Counter()
 """By rule: how often it refused a request or decided a branch."""
+refused: Counter[str] = Counter()
+"""By rule: how often it refused a request."""
 missed: list[str] = []
 """The switched-off rules that would have refused a request or decided a branch, each once. Drivers empty the list."""
 
@@ -43,6 +47,7 @@ def require(met: bool, label: str, error: E) -> None:
         _miss(label)
         return
     decided[label] += 1
+    refused[label] += 1
     raise RefusedError(label, error)
 
 
@@ -85,16 +90,31 @@ def guards() -> dict[str, tuple[tuple[str, int], ...]]:
     The labels are read from the source. Raises ValueError for a label that is no literal.
     """
     found: dict[str, list[tuple[str, int]]] = {}
-    for path in sorted(ROOT.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for name, source in sources():
+        for node in ast.walk(ast.parse(source)):
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
                 continue
             place = {"require": 1, "rule": 0}.get(node.func.id)
             if place is None:
                 continue
-            name = path.relative_to(ROOT).as_posix()
             label = node.args[place] if len(node.args) > place else None
             if not (isinstance(label, ast.Constant) and isinstance(label.value, str)):
                 raise ValueError(f"{name}:{node.lineno}: the label of a guard must be a literal")
             found.setdefault(label.value, []).append((name, node.lineno))
     return {label: tuple(found[label]) for label in sorted(found)}
+
+
+def sources() -> Iterator[tuple[str, str]]:
+    """The files of Python in ``impl``, each with its text, sorted by their paths, which are relative to ``impl``.
+
+    The package may lie in an archive, from which Python imports it too.
+    """
+    yield from sorted(_sources(files(__package__), ""))
+
+
+def _sources(folder: Traversable, path: str) -> Iterator[tuple[str, str]]:
+    for each in folder.iterdir():
+        if each.is_dir():
+            yield from _sources(each, f"{path}{each.name}/")
+        elif each.name.endswith(".py"):
+            yield path + each.name, each.read_text(encoding="utf-8")

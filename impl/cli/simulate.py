@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -17,19 +16,16 @@ from holdfast.ir.errors import UsageError
 from impl.cli import as_model as model_run
 from impl.cli import move as move_command
 from impl.cli.move import NO_MOVE, MoveOptions
+from impl.cli.question import drawn_question
+from impl.cli.question import refuse as _refuse
 from impl.cli.simulations import Simulations
-from impl.scenario.suggest import unknown, unknown_id
-from impl.scenario.switches import switches
-from impl.sim.case_file import MOST_NODES, MOST_STREAMS, PACKAGES, CaseError, labels, read_case
+from impl.sim.case_file import MOST_NODES, MOST_STREAMS, CaseError, read_case
 from impl.sim.check import CheckResult, Question
 from impl.sim.conformance.log import conform_log
 from impl.sim.conformance.partitions import partition_logs
-from impl.sim.faults import KINDS, PARTITION
-from impl.sim.options import Options
 from impl.sim.timeline import timeline as timeline_of
 
 KEEP = Path("corpus")
-PLAIN = Options()
 
 Nodes = Annotated[int | None, Parameter(validator=validators.Number(gte=1, lte=MOST_NODES))]
 Streams = Annotated[int | None, Parameter(validator=validators.Number(gte=1, lte=MOST_STREAMS))]
@@ -173,27 +169,18 @@ def simulate(
             _refuse({"--jobs": jobs, "--keep-going": keep_going or None}, "there is one run without --seeds")
         else:
             _refuse(single, "it shows one run; give --seed instead of --seeds")
-        if partitions is None:
-            _refuse({"--generation": generation}, "only --partitions are elected")
-        else:
-            _refuse({"--streams": streams}, "each of the --partitions has streams of its own")
-            kinds = set((faults or "").split(",")).intersection(PARTITION)
-            _refuse({f"--faults {each}": each for each in kinds}, "it happens to --streams, and not to --partitions")
-        options = Options(
-            partitions=partitions or 0,
-            brokers=brokers or PLAIN.brokers,
-            streams=streams or PLAIN.streams,
-            clients=clients or PLAIN.clients,
-            operations=PLAIN.operations if steps is None else steps,
-            faults=_kinds(faults),
-        )
-        question = Question(
-            seed=numbers[0],
-            options=options,
-            version=version or "V6",
-            generation=generation or "G1",
-            without=_checked("--without", "label", without, labels()),
-            switches=_checked("--switch", "switch", switch, list(switches(PACKAGES))),
+        question = drawn_question(
+            numbers[0],
+            faults=faults,
+            brokers=brokers,
+            streams=streams,
+            partitions=partitions,
+            generation=generation,
+            clients=clients,
+            steps=steps,
+            version=version,
+            without=without,
+            switch=switch,
         )
     reports.prepare(json=json)
     history_file = None if history is None else Path(history)
@@ -225,13 +212,6 @@ def _limits(budget: str | None) -> Budget:
     return limits
 
 
-def _refuse(options: Mapping[str, object], why: str) -> None:
-    """Raise UsageError for the first option that has a value. ``why``: the reason, for the message."""
-    for option, value in options.items():
-        if value is not None:
-            raise UsageError(f"{option}: {why}; leave it out")
-
-
 def _question_of(file: Path, *, mended: bool) -> Question:
     try:
         return read_case(file, str(file)).question(mended=mended)
@@ -251,22 +231,6 @@ def _numbers(seed: int | None, seeds: str | None) -> range:
             raise UsageError(f"--seeds {seeds}: write A..B, two numbers, with A not above B")
         begin, end = int(found[1]), int(found[2])
     return range(begin, end + 1)
-
-
-def _kinds(faults: str | None) -> str | tuple[str, ...]:
-    """The value of ``Options.faults``. Raises UsageError."""
-    if faults is None or faults in ("all", "none"):
-        return faults or "all"
-    return _checked("--faults", "kind of fault", tuple(faults.split(",")), list(KINDS))
-
-
-def _checked(option: str, what: str, names: tuple[str, ...], known: list[str]) -> tuple[str, ...]:
-    """The names, each once. Raises UsageError for an unknown name."""
-    for name in names:
-        if name not in known:
-            message = unknown_id(what, name, known) if what == "label" else unknown(what, name, known)
-            raise UsageError(f"{option}: {message}")
-    return tuple(dict.fromkeys(names))
 
 
 def _write_files(checked: CheckResult, log: Path | None, history: Path | None, *, elects: bool) -> None:

@@ -1,0 +1,81 @@
+"""The options that say which clusters are simulated, for every command that draws runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from holdfast.ir.errors import UsageError
+from impl.scenario.suggest import unknown, unknown_id
+from impl.scenario.switches import switches
+from impl.sim.case_file import PACKAGES, labels
+from impl.sim.check import Question
+from impl.sim.faults import KINDS, PARTITION
+from impl.sim.options import Options
+
+PLAIN = Options()
+
+
+def drawn_question(
+    seed: int,
+    *,
+    faults: str | None = None,
+    brokers: int | None = None,
+    streams: int | None = None,
+    partitions: int | None = None,
+    generation: Literal["G0", "G1"] | None = None,
+    clients: int | None = None,
+    steps: int | None = None,
+    version: str | None = None,
+    without: tuple[str, ...] = (),
+    switch: tuple[str, ...] = (),
+) -> Question:
+    """The question of these options, each of which may be None for its default; ``steps``: the number of operations.
+
+    Raises UsageError for an unknown name, and for options that exclude each other.
+    """
+    if partitions is None:
+        refuse({"--generation": generation}, "only --partitions are elected")
+    else:
+        refuse({"--streams": streams}, "each of the --partitions has streams of its own")
+        kinds = set((faults or "").split(",")).intersection(PARTITION)
+        refuse({f"--faults {each}": each for each in kinds}, "it happens to --streams, and not to --partitions")
+    options = Options(
+        partitions=partitions or 0,
+        brokers=brokers or PLAIN.brokers,
+        streams=streams or PLAIN.streams,
+        clients=clients or PLAIN.clients,
+        operations=PLAIN.operations if steps is None else steps,
+        faults=_kinds(faults),
+    )
+    return Question(
+        seed=seed,
+        options=options,
+        version=version or "V6",
+        generation=generation or "G1",
+        without=_checked("--without", "label", without, labels()),
+        switches=_checked("--switch", "switch", switch, list(switches(PACKAGES))),
+    )
+
+
+def refuse(options: Mapping[str, object], why: str) -> None:
+    """Raise UsageError for the first option that has a value. ``why``: the reason, for the message."""
+    for option, value in options.items():
+        if value is not None:
+            raise UsageError(f"{option}: {why}; leave it out")
+
+
+def _kinds(faults: str | None) -> str | tuple[str, ...]:
+    """The value of ``Options.faults``. Raises UsageError."""
+    if faults is None or faults in ("all", "none"):
+        return faults or "all"
+    return _checked("--faults", "kind of fault", tuple(faults.split(",")), list(KINDS))
+
+
+def _checked(option: str, what: str, names: tuple[str, ...], known: list[str]) -> tuple[str, ...]:
+    """The names, each once. Raises UsageError for an unknown name."""
+    for name in names:
+        if name not in known:
+            message = unknown_id(what, name, known) if what == "label" else unknown(what, name, known)
+            raise UsageError(f"{option}: {message}")
+    return tuple(dict.fromkeys(names))

@@ -1,0 +1,145 @@
+"""What a run has covered: events, pairs of events of one stream, situations, and kinds of images.
+
+All of it is read from the event log after the run, so a run with coverage is the same run.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import msgspec
+
+from impl.broker.messages import StepEvent
+from impl.records import BrokerRegistration
+from impl.sim.event_log import AppendedBatch, ExecutedRequest
+from impl.sim.image_kinds import ImageKinds
+from impl.sim.processes import ProcessTable
+from impl.sim.run import Run
+from impl.sim.situations import SituationReader, is_refused
+
+REQUESTS = (
+    "GetOpeningStreams", "RegisterNode", "SetBroker", "CreateStreams", "OpenStreams", "CloseStreams", "TrimStreams",
+    "DeleteStreams", "PrepareObjects", "CommitStreamSetObject", "CommitStreamObject", "PutIfAbsent", "CreateTopic",
+    "AlterReassignments", "AlterPartition", "RenewEpoch", "ElectLeader",
+)  # fmt: skip
+STEPS = ("hear", "ack", "send_close", "fail", "end_recovery", "reset_wal", "shut_down")
+OF_PARTITIONS = ("freeze", "begin_open", "serve", "flag", "end_close")
+OF_PROCESSES = ("start", "pause", "resume", "crash", "halt", "elected", "failover")
+EVENTS = (*REQUESTS, *STEPS, *OF_PARTITIONS, *OF_PROCESSES)
+"""The events that are counted: requests that a controller executes, steps of processes, and what befalls processes."""
+
+
+class RunCoverage(msgspec.Struct, frozen=True):
+    """What one run has covered.
+
+    ``events``: how often each event happened, and ``refused``: how often a controller refused the request. ``pairs``:
+    how often one event followed another one of the same stream or partition. ``situations``: each with its key: the
+    number of a stream or partition as clients know it, or -1. ``images``: the signatures of the kinds of images.
+    """
+
+    events: dict[str, int]
+    refused: dict[str, int]
+    pairs: dict[tuple[str, str], int]
+    situations: frozenset[tuple[str, int]]
+    images: frozenset[int]
+
+
+def coverage_of(run: Run) -> RunCoverage:
+    """The coverage of a run that has ended."""
+    return _Reader().read(run)
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self._events: Counter[str] = Counter()
+        self._refused: Counter[str] = Counter()
+        self._pairs: Counter[tuple[str, str]] = Counter()
+        self._last: dict[tuple[str, int], str] = {}
+        """By stream or partition: its last event."""
+        self._processes = ProcessTable()
+        self._situations = SituationReader(self._processes)
+        self._kinds = ImageKinds()
+
+    def read(self, run: Run) -> RunCoverage:
+        for _, source, kind, subject in run.log.events:
+            match kind:
+                case "step":
+                    self._step(source, subject)
+                case "execute":
+                    self._execute(subject)
+                case "batch":
+                    self._batch(subject)
+                case "effect":
+                    self._situations.stored(source, subject)
+                case "start" | "pause" | "resume" | "crash" | "halt":
+                    self._befall(source, kind, subject)
+                case "elected" | "failover":
+                    self._events[kind] += 1
+        keys = run.simulation.load.keys()
+        of_streams = {(name, keys[stream]) for name, stream in self._situations.of_streams if stream in keys}
+        return RunCoverage(
+            events=dict(self._events),
+            refused=dict(self._refused),
+            pairs=dict(self._pairs),
+            situations=frozenset(of_streams | self._situations.of_partitions),
+            images=frozenset(self._kinds.signatures),
+        )
+
+    def _step(self, process: str, step: StepEvent) -> None:
+        name, values = step.action, step.values
+        self._events[name] += 1
+        stream = values.get("stream")
+        if stream is not None:
+            self._follow(("stream", stream), name)
+            if name == "hear":
+                self._processes.serve(process, stream)
+            elif name in ("send_close", "fail"):
+                self._processes.give_up(process, stream)
+        elif "partition" in values:
+            self._follow(("partition", values["partition"]), name)
+        self._situations.step(process, step)
+
+    def _execute(self, executed: ExecutedRequest) -> None:
+        refused = is_refused(executed)
+        self._situations.executed(executed, refused=refused)
+        if executed.lost or executed.stale or executed.answers is None:
+            return
+        name = type(executed.request.body).__name__
+        if name == "Heartbeat":
+            return  # Most requests are heartbeats, and say nothing.
+        (self._refused if refused else self._events)[name] += 1
+        for stream, *_ in executed.post:
+            self._follow(("stream", stream), name)
+
+    def _batch(self, written: AppendedBatch) -> None:
+        if written.lost:
+            return
+        for record in written.batch.records:
+            if type(record) is BrokerRegistration:
+                self._processes.set_state(record.broker_id, record.state)
+                if record.state == "fenced":
+                    self._situations.fenced(record.broker_id)
+        self._kinds.add(written.batch)
+
+    def _befall(self, process: str, kind: str, subject: dict[str, Any]) -> None:
+        self._events[kind] += 1
+        served: list[int] = []
+        if kind == "start":
+            before = self._processes.start(process, subject["node"], subject["epoch"])
+            self._situations.started(subject["epoch"], before)
+        elif kind in ("crash", "halt"):
+            served = self._processes.end(process)
+            self._situations.ended(process)
+        else:
+            served = self._processes.served(process)
+            (self._processes.pause if kind == "pause" else self._processes.resume)(process)
+        for stream in served:
+            self._follow(("stream", stream), kind)
+
+    def _follow(self, subject: tuple[str, int], name: str) -> None:
+        """An event of a stream or partition follows the one before it."""
+        before = self._last.get(subject)
+        if before is not None:
+            self._pairs[before, name] += 1
+        self._last[subject] = name

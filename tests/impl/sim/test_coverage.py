@@ -1,0 +1,189 @@
+"""The coverage of runs: events, pairs of events of one stream, situations, and kinds of images."""
+
+from __future__ import annotations
+
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from impl.broker.messages import StepEvent, StoreRequest
+from impl.errors import E
+from impl.metadata.log import MetadataBatch
+from impl.records import BrokerRegistration, NodeWALMetadata, Range, S3Stream, StreamState
+from impl.sim.check import CheckResult, Question, check
+from impl.sim.coverage import EVENTS, coverage_of
+from impl.sim.event_log import AppendedBatch, Event, EventLog, ExecutedRequest, StoreEffect
+from impl.sim.image_kinds import ImageKinds, kind_of, signature_of
+from impl.sim.options import Options
+from impl.sim.situations import CLUSTER, SITUATIONS
+from impl.store.interface import Put, PutResult
+from impl.wire import AlterReassignments, Body, GetOpeningStreams, ItemAnswer, OpenStreams, Request
+
+SHORT = Options(operations=100, span_ms=30_000)
+
+
+@cache
+def _checked(seed: int, partitions: int = 0) -> CheckResult:
+    return check(Question(seed=seed, options=replace(SHORT, partitions=partitions)))
+
+
+def covered(*events: Event) -> Any:
+    """The coverage of a run with these events, whose stream 7 has the key 0."""
+    log = EventLog()
+    log.events.extend(events)
+    load = SimpleNamespace(keys=lambda: {7: 0})
+    run: Any = SimpleNamespace(log=log, simulation=SimpleNamespace(load=load))
+    return coverage_of(run)
+
+
+def start(process: str, node: int, epoch: int) -> Event:
+    """A process starts."""
+    return 0, process, "start", {"node": node, "epoch": epoch}
+
+
+def step(process: str, action: str, **values: int) -> Event:
+    """A process makes a step."""
+    return 0, process, "step", StepEvent(action, values)
+
+
+def executed(sender: str, body: Body, error: E = E.NONE, post: tuple[Any, ...] = ()) -> Event:
+    """The leader executes a request."""
+    found = ExecutedRequest(sender, Request(1, 1, body), stale=False)
+    found.answers = (ItemAnswer(error),)
+    found.post = post
+    return 0, "c0", "execute", found
+
+
+def batch(*records: Any) -> Event:
+    """The leader appends a batch."""
+    return 0, "c0", "batch", AppendedBatch(0, MetadataBatch(records))
+
+
+SERVE = step("b1.0", "hear", stream=7, epoch=1, next=0)
+OTHER = step("b2.0", "hear", stream=7, epoch=2, next=0)
+ACK = step("b1.0", "ack", stream=7, epoch=1, base=0, count=1)
+OPENED = ((7, SimpleNamespace(epoch=2), SimpleNamespace(node=2), None),)
+MOVE, CANCEL = ({"t": {0: target}} for target in ((2,), None))
+FIRST, SECOND = start("b1.0", 1, 10), start("b1.1", 1, 11)
+
+EXAMPLES: dict[str, tuple[Event, ...]] = {
+    "a superseded process acks": (FIRST, SERVE, SECOND, ACK),
+    "a process acks under an old epoch": (FIRST, SERVE, executed("b2.0", OpenStreams(2, 1, ()), post=OPENED), ACK),
+    "a fenced broker acks": (FIRST, SERVE, batch(BrokerRegistration(1, "fenced")), ACK),
+    "two processes serve": (FIRST, start("b2.0", 2, 10), SERVE, OTHER),
+    "an open overtakes a close": (FIRST, SERVE, step("b1.0", "send_close", stream=7, epoch=1, end=3), OTHER),
+    "a process ends during a close": (
+        *(FIRST, SERVE, step("b1.0", "send_close", stream=7, epoch=1, end=3), (0, "b1.0", "crash", {})),
+    ),
+    "an open is refused": (executed("b2.0", OpenStreams(2, 1, ()), E.STREAM_FENCED, OPENED),),
+    "a move is cancelled before its close": (
+        *(executed("o", AlterReassignments(MOVE)), executed("o", AlterReassignments(CANCEL))),
+    ),
+    "a move is cancelled during its close": (
+        *(executed("o", AlterReassignments(MOVE)), step("b1.0", "freeze", partition=0)),
+        executed("o", AlterReassignments(CANCEL)),
+    ),
+    "a move is cancelled after its close": (
+        *(executed("o", AlterReassignments(MOVE)), step("b1.0", "freeze", partition=0)),
+        *(step("b1.0", "end_close", partition=0), executed("o", AlterReassignments(CANCEL))),
+    ),
+    "two processes open": tuple(step(f"b{node}.0", "begin_open", partition=0, leader_epoch=1) for node in (1, 2)),
+    "crossed recovery": tuple(executed(f"b{node}.0", GetOpeningStreams(3, 1, failover=True)) for node in (1, 2)),
+    "a failover of a living process": (FIRST, executed("b2.0", GetOpeningStreams(1, 1, failover=True))),
+    "a successor beside its predecessor": (FIRST, SECOND),
+    "an equal or older node epoch": (FIRST, (0, "b1.0", "crash", {}), start("b1.1", 1, 10)),
+    "a registration is refused": (executed("b1.0", GetOpeningStreams(1, 1), E.NODE_EPOCH_EXPIRED),),
+    "a paused process is fenced": (FIRST, (0, "b1.0", "pause", {}), batch(BrokerRegistration(1, "fenced"))),
+    "a put takes effect after the end of its process": (
+        *(FIRST, (0, "b1.0", "halt", {})),
+        (0, "b1.0", "effect", StoreEffect(StoreRequest(1, Put("wal/1", b"")), PutResult("1"))),
+    ),
+}
+"""By situation: the events of a run that reaches it."""
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_situation_is_seen(name: str) -> None:
+    """Without the last of these events the situation is not reached, and with it it is."""
+    events = EXAMPLES[name]
+    subject = CLUSTER if SITUATIONS.index(name) >= SITUATIONS.index("crossed recovery") else 0
+
+    assert (name, subject) in covered(*events).situations
+    assert name not in {found for found, _ in covered(*events[:-1]).situations}
+
+
+def test_a_finished_recovery_is_not_crossed() -> None:
+    """Two recoveries of one node, one after the other, do not cross."""
+    first, second = EXAMPLES["crossed recovery"]
+    assert ("crossed recovery", CLUSTER) not in covered(first, step("b1.0", "reset_wal"), second).situations
+
+
+def test_pairs_are_of_one_stream() -> None:
+    """A pair is two consecutive events of one stream; events of another stream do not come between them."""
+    other = step("b1.0", "ack", stream=8, epoch=1, base=0, count=1)
+    found = covered(FIRST, SERVE, other, ACK, other, (0, "b1.0", "crash", {}))
+    assert found.pairs == {("hear", "ack"): 1, ("ack", "ack"): 1, ("ack", "crash"): 1}
+
+
+def test_lost_requests_are_not_counted() -> None:
+    """A request that a failover has lost is no event, and a refused one is counted apart."""
+    lost = executed("b2.0", OpenStreams(2, 1, ()))
+    lost[3].lost = True
+    found = covered(lost, executed("b2.0", OpenStreams(2, 1, ()), E.STREAM_FENCED))
+    assert (found.events, found.refused) == ({}, {"OpenStreams": 1})
+
+
+# Kinds of images --------------------------------------------------------------------------------------------------
+
+
+def _kinds(*streams: tuple[int, int, int], node: int = 1) -> ImageKinds:
+    """The kinds of images with some streams: the id, epoch and start of each."""
+    kinds = ImageKinds()
+    records: list[Any] = [BrokerRegistration(node, "active"), NodeWALMetadata(node, 5)]
+    for stream, epoch, begin in streams:
+        records += [S3Stream(stream, epoch, 0, begin, StreamState.OPENED), Range(stream, epoch, 0, begin, begin, node)]
+    kinds.add(MetadataBatch(tuple(records)))
+    return kinds
+
+
+def test_a_kind_has_no_numbers() -> None:
+    """Other ids, epochs, offsets and nodes make the same kind; another state of a stream does not."""
+    assert _kinds((1, 1, 3), (2, 4, 0)).signatures == _kinds((5, 9, 0), (8, 2, 7), node=3).signatures
+    assert _kinds((1, 1, 3)).signatures != _kinds((1, 1, 0)).signatures
+    assert _kinds((1, 1, 3)).signatures != _kinds((1, 1, 3), (2, 1, 3)).signatures
+
+
+def test_a_signature_is_the_same_everywhere() -> None:
+    """A signature is a hash of the kind's text, so that it does not depend on the process."""
+    leader = _checked(1).run.simulation.cluster.leader
+    assert 0 <= signature_of(kind_of(leader.image)) < 1 << 16
+    assert signature_of(((), (), ())) == 24801
+
+
+# Whole runs -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("partitions", [0, 3])
+def test_runs_cover_known_names(partitions: int) -> None:
+    """A run covers events, pairs, situations and images, and each name is on its list."""
+    found = coverage_of(_checked(1, partitions).run)
+    assert set(found.events) | set(found.refused) <= set(EVENTS)
+    assert {name for pair in found.pairs for name in pair} <= set(EVENTS)
+    assert {name for name, _ in found.situations} <= set(SITUATIONS)
+    assert len(found.images) > 10
+
+
+def test_coverage_changes_nothing() -> None:
+    """To read the coverage of a run leaves its log as it is, and gives the same coverage again."""
+    run = _checked(2).run
+    before, first = run.log.render(), coverage_of(run)
+    assert (run.log.render(), coverage_of(run)) == (before, first)
+
+
+def test_runs_reach_most_situations() -> None:
+    """A few runs reach more than half of the situations of streams and of clusters."""
+    reached = {name for seed in range(12) for name, _ in coverage_of(_checked(seed).run).situations}
+    assert len(reached) >= 14
