@@ -79,7 +79,7 @@ def _config(traces: int, depth: int) -> Config:
 
 def _run(cluster: Cluster, folder: Path, config: Config, target: ModelTarget) -> None:
     storage = FolderStorage(name=str(folder), root=str(folder))
-    begin(storage, config, target.system)
+    begin(storage, config, target)
     advance(cluster, storage, config, target, budget=Budget(), progress=lambda _now: None)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+from typing import Annotated
 
 import attrs
 
-from holdfast.check.json_values import as_json, read_json
+from holdfast.check.json_values import OPTIONAL, as_json, read_json
 from holdfast.check.walk.options import MOST_RUNS, WalkOptions
 from holdfast.ir.errors import UsageError
 
@@ -17,8 +18,34 @@ SHARE = 64
 LEAST_TRACES, MOST_TRACES = 1 << 10, 1 << 21
 """Bounds for the runs of a unit: a unit should take at most seconds, and its files some kilobytes."""
 
+LEAST_CLUSTERS, MOST_CLUSTERS = 1 << 2, 1 << 6
+"""The same bounds for simulated clusters, of which one takes as long as many thousand runs of a model."""
+
+CLUSTER = "cluster"
+"""The name of the target that simulates clusters."""
+
 WAVE = 16
 """With ``stop_after``: the number of units that run before the findings are counted."""
+
+
+@attrs.frozen(kw_only=True)
+class ClusterOptions:
+    """The options of `holdfast simulate` by which the clusters of a campaign are drawn; None for their defaults."""
+
+    version: str | None = None
+    generation: str | None = None
+    brokers: int | None = None
+    streams: int | None = None
+    partitions: int | None = None
+    clients: int | None = None
+    steps: int | None = None
+    faults: str | None = None
+    switch: tuple[str, ...] = ()
+
+    @property
+    def given(self) -> dict[str, object]:
+        """The options that were given, by name."""
+        return {name: value for name, value in attrs.asdict(self).items() if value not in (None, ())}
 
 
 @attrs.frozen(kw_only=True)
@@ -42,6 +69,8 @@ class Config:
     pct_sort: str | None = None
     stop_after: int | None = None
     traces_per_unit: int
+    cluster: Annotated[ClusterOptions | None, OPTIONAL] = None
+    """How clusters are drawn, if they are the target. ``depth`` is then the number of operations of a run."""
 
     @property
     def units(self) -> int:
@@ -71,7 +100,8 @@ class Config:
 
     def check(self) -> None:
         """Raise UsageError for numbers out of range."""
-        self.walk_options(self.seed, 0)
+        if self.cluster is None:
+            self.walk_options(self.seed, 0)
         if self.stop_after is not None and self.stop_after < 1:
             raise UsageError(f"--stop-after {self.stop_after}: choose a number from 1")
         if self.traces > MOST_RUNS or self.traces < 1:
@@ -82,11 +112,12 @@ class Config:
         return json.dumps(as_json(self), sort_keys=True)
 
 
-def traces_per_unit(traces: int) -> int:
+def traces_per_unit(traces: int, *, clusters: bool = False) -> int:
     """The number of runs of a unit: a power of two, which is easy to read in plans and tables."""
     # The largest power of two that is at most traces / SHARE.
     wanted = 1 << max(traces // SHARE, 1).bit_length() - 1
-    return min(max(wanted, LEAST_TRACES), MOST_TRACES)
+    least, most = (LEAST_CLUSTERS, MOST_CLUSTERS) if clusters else (LEAST_TRACES, MOST_TRACES)
+    return min(max(wanted, least), most)
 
 
 def read_config(place: str, text: str) -> Config:

@@ -14,6 +14,7 @@ from holdfast.trace.text import WIDTH, count
 from spark.campaign.config import Config
 from spark.campaign.findings import Finding
 from spark.campaign.summary import Rates, Summary
+from spark.campaign.words import Words
 
 MOST_FINDINGS = 20
 """The most findings of a kind that the text lists; it only counts the others."""
@@ -40,6 +41,7 @@ class CampaignDifference:
     """
 
     model: str
+    words: Words
     names: tuple[str, str]
     settings: tuple[tuple[str, str, str], ...]
     findings_a: tuple[Finding, ...]
@@ -49,6 +51,7 @@ class CampaignDifference:
     rules: OneSided
     pairs: OneSided
     witnesses: OneSided
+    situations: OneSided
     runs: tuple[int, int]
     complete: tuple[bool, bool]
     rates: tuple[Rates, Rates]
@@ -60,14 +63,18 @@ class CampaignDifference:
 
 
 def compare(a: Summary, b: Summary) -> CampaignDifference:
-    """The differences of two campaigns. Raises UsageError if their models differ: then nothing is comparable."""
-    if a.model != b.model:
+    """The differences of two campaigns. Raises UsageError if their models differ: then nothing is comparable.
+
+    Campaigns of clusters may differ in the cluster.
+    """
+    if a.kind != b.kind or (a.kind == "model" and a.model != b.model):
         raise UsageError(
             f"{a.name} is a campaign of {a.model} and {b.name} one of {b.model}; compare campaigns of one model"
         )
     by_a, by_b = ({finding.signature: finding for finding in each.findings} for each in (a, b))
     return CampaignDifference(
         model=a.model,
+        words=a.words,
         names=(a.name, b.name),
         settings=tuple(_settings(a, b)),
         findings_a=tuple(finding for name, finding in by_a.items() if name not in by_b),
@@ -77,6 +84,7 @@ def compare(a: Summary, b: Summary) -> CampaignDifference:
         rules=_two(_decisive(a), _decisive(b)),
         pairs=_two([f"{p.first} then {p.second}" for p in a.pairs], [f"{p.first} then {p.second}" for p in b.pairs]),
         witnesses=_two([each.name for each in a.witnesses], [each.name for each in b.witnesses]),
+        situations=_two([s.name for s in a.situations if s.runs], [s.name for s in b.situations if s.runs]),
         runs=(a.runs, b.runs),
         complete=(a.is_complete, b.is_complete),
         rates=(a.rates, b.rates),
@@ -89,14 +97,17 @@ def _settings(a: Summary, b: Summary) -> Iterator[tuple[str, str, str]]:
     one |= {"fingerprint": a.fingerprint, "holdfast": a.holdfast}
     two |= {"fingerprint": b.fingerprint, "holdfast": b.holdfast}
     for name, value in one.items():
-        if value != two[name]:
-            yield name, value, two[name]
+        if value != two.get(name, NOTHING):
+            yield name, value, two.get(name, NOTHING)
 
 
 def _asked(config: Config) -> dict[str, str]:
     """The settings of a campaign as texts, by the names of their options."""
     names = {"removed": "without", "traces_per_unit": "traces a unit"}
-    return {names.get(name, name.replace("_", " ")): _shown(value) for name, value in attrs.asdict(config).items()}
+    settings = {name: value for name, value in attrs.asdict(config).items() if name != "cluster"}
+    if config.cluster is not None:
+        settings |= attrs.asdict(config.cluster)
+    return {names.get(name, name.replace("_", " ")): _shown(value) for name, value in settings.items()}
 
 
 def _shown(value: object) -> str:
@@ -129,10 +140,12 @@ def render_difference(found: CampaignDifference) -> str:
     for title, findings in (("only in B", found.findings_b), ("only in A", found.findings_a)):
         if findings:
             lines += ["", f"findings {title}"]
-            lines += [line for each in findings[:MOST_FINDINGS] for line in _finding(each)] + _more(findings)
+            listed_ones = findings[:MOST_FINDINGS]
+            lines += [line for each in listed_ones for line in _finding(each, found.words)] + _more(findings)
     if found.both:
         lines += ["", "findings in both"]
-        lines += [line for pair in found.both[:MOST_FINDINGS] for line in _shared(*pair)] + _more(found.both)
+        pairs = found.both[:MOST_FINDINGS]
+        lines += [line for one, two in pairs for line in _shared(one, two, found.words)] + _more(found.both)
     covered = list(_covered(found))
     lines += ["", *covered] if covered else []
     for note in _notes(found):
@@ -160,24 +173,23 @@ def _about(found: CampaignDifference, side: int) -> str:
     )
 
 
-def _finding(finding: Finding) -> Iterator[str]:
-    yield from entry(finding.signature[:12], f"{finding.property}, {_by(finding)}: {count(finding.times, 'run')}")
+def _finding(finding: Finding, words: Words) -> Iterator[str]:
+    yield from entry(
+        finding.signature[:12], f"{finding.property}, {words.by(finding.action)}: {count(finding.times, 'run')}"
+    )
     if finding.shrunk is not None and finding.shrunk.replay:
         # A command is never wrapped, however long it is, so that it can be copied.
         yield f"{'':18}{finding.shrunk.replay}"
 
 
-def _shared(one: Finding, two: Finding) -> list[str]:
-    return entry(one.signature[:12], f"{one.property}, {_by(one)}: {one.times:,} in A, {count(two.times, 'run')} in B")
+def _shared(one: Finding, two: Finding, words: Words) -> list[str]:
+    met = f"{one.times:,} in A, {count(two.times, 'run')} in B"
+    return entry(one.signature[:12], f"{one.property}, {words.by(one.action)}: {met}")
 
 
 def _more(findings: Sequence[object]) -> list[str]:
     more = len(findings) - MOST_FINDINGS
     return [f"  and {count(more, 'finding')} more"] if more > 0 else []
-
-
-def _by(finding: Finding) -> str:
-    return f"by {finding.action}" if finding.action else "in an initial state"
 
 
 def _covered(found: CampaignDifference) -> Iterator[str]:
@@ -186,6 +198,7 @@ def _covered(found: CampaignDifference) -> Iterator[str]:
         "decisive": found.rules,
         "pairs": found.pairs,
         "reached": found.witnesses,
+        "situations": found.situations,
     }
     for name, two in kinds.items():
         for side, names in (("A", two.only_a), ("B", two.only_b)):

@@ -16,11 +16,9 @@ import pyarrow as pa
 from holdfast import __version__
 from holdfast.check.budget import INTERRUPTED, Budget, Meter, interruptible
 from holdfast.ir.errors import UsageError
-from holdfast.ir.system import System
-from holdfast.runs.selection import DEADLOCK
 from spark.campaign.config import WAVE, Config
 from spark.campaign.findings import Finding, rank
-from spark.campaign.places import CAMPAIGN, FINDINGS, unit_path
+from spark.campaign.places import CAMPAIGN, FINDINGS, case_path, unit_path
 from spark.campaign.reading import CampaignHeader, Row, rows_of
 from spark.campaign.sightings import Sightings
 from spark.campaign.tables import VERSION, to_parquet
@@ -69,34 +67,39 @@ def check_free(storage: FileStorage) -> None:
         )
 
 
-def begin(storage: FileStorage, config: Config, system: System) -> None:
+def begin(storage: FileStorage, config: Config, target: Target) -> None:
     """Write the header of a new campaign. Raises UsageError as ``check_free`` does."""
     check_free(storage)
     row = {
         "version": VERSION,
         "holdfast": __version__,
-        "fingerprint": system.fingerprint_in(system.scope(config.scope)),
-        "model": system.name,
-        "deadlock": system.claim_name(DEADLOCK),
         "config": config.to_json(),
-        "actions": [action.name for action in system.actions],
+        **attrs.asdict(target.header()),
     }
     storage.write(CAMPAIGN, to_parquet("campaign", [row]))
 
 
-def check_same(storage: FileStorage, begun: CampaignHeader, system: System) -> None:
-    """Raise UsageError if the model or its scope has changed since the campaign began."""
-    fingerprint = system.fingerprint_in(system.scope(begun.config.scope))
-    if fingerprint != begun.fingerprint:
+def check_same(storage: FileStorage, begun: CampaignHeader, target: Target) -> None:
+    """Raise UsageError if the model, its scope or the implementation has changed since the campaign began."""
+    now = target.header()
+    if now.fingerprint != begun.fingerprint:
         raise UsageError(
             f"{storage.name} was begun with {begun.model} of fingerprint {begun.fingerprint}, and "
-            f"{begun.config.target} now is {system.name} of {fingerprint}: runs of different models or scopes are not "
-            "one campaign; begin another"
+            f"{begun.config.target} now is {now.model} of {now.fingerprint}: runs of different targets or scopes are "
+            "not one campaign; begin another"
         )
 
 
 def check_version(storage: FileStorage, begun: CampaignHeader) -> None:
-    """Raise UsageError if another version of Holdfast began the campaign: this version may draw different runs."""
+    """Raise UsageError if another version of Holdfast began the campaign: this version may draw different runs.
+
+    Older tables are read, and not continued.
+    """
+    if begun.version != VERSION:
+        raise UsageError(
+            f"{storage.name}: its tables have version {begun.version}, which are only read; this holdfast writes "
+            f"version {VERSION}: begin another campaign"
+        )
     if begun.holdfast != __version__:
         raise UsageError(
             f"{storage.name} was begun with holdfast {begun.holdfast}, and this is {__version__}: runs of different "
@@ -236,6 +239,9 @@ class _Advance:
             shown |= self._show(wanted)
         found = [_row(name, seen[name], shown[name]) for name in seen if name in shown]
         found.sort(key=lambda row: (-row["times"], row["signature"]))
+        for row in found:
+            if row["case"]:
+                self.storage.write(case_path(row["signature"]), row["case"].encode())
         if found or data is not None:
             self.storage.write(FINDINGS, to_parquet("findings", found))
 

@@ -25,6 +25,7 @@ class ShrunkRun:
     sentence: str
     itf: str
     text: str
+    case: str = ""
 
     @classmethod
     def of_row(cls, row: Mapping[str, Any]) -> ShrunkRun:

@@ -15,7 +15,7 @@ from holdfast.ir.system import System
 from holdfast.lower.kernel.walks import ViolatingRun, Walks, WalkSample
 from holdfast.lower.python.interpreter import Interpreter
 from holdfast.lower.random_runs.plan import STOPS
-from holdfast.runs.selection import deadlock_claim, idempotence, select
+from holdfast.runs.selection import DEADLOCK, deadlock_claim, idempotence, select
 from holdfast.runs.starts import initial_states
 from holdfast.trace.itf import itf_text
 from holdfast.trace.line import replay_command, to_line
@@ -23,7 +23,7 @@ from holdfast.trace.text import render
 from holdfast.trace.trace import Trace
 from spark.campaign.config import Config
 from spark.campaign.findings import ShrunkRun, signature
-from spark.campaign.units import Sighting, UnitResult
+from spark.campaign.units import Sighting, TargetHeader, UnitResult
 
 Row = tuple[int, ...]
 
@@ -39,6 +39,17 @@ class ModelTarget:
 
     system: System = attrs.field(converter=_portable)
     config: Config
+
+    def header(self) -> TargetHeader:
+        """The model in its scope, with its chosen variants and without its removed rules."""
+        system = self.system
+        return TargetHeader(
+            kind="model",
+            model=system.name,
+            fingerprint=system.fingerprint_in(system.scope(self.config.scope)),
+            deadlock=system.claim_name(DEADLOCK),
+            actions=tuple(action.name for action in system.actions),
+        )
 
     def ready(self) -> ReadyModel:
         """The model with its compiled kernel. The compiled code is cached on the machine."""

@@ -11,10 +11,18 @@ UNIT_TABLES = ("coverage", "timing", "runs")
 
 SUFFIX = ".parquet"
 
+CASES = "cases"
+"""The folder of the files that `holdfast simulate` repeats, one for each finding of clusters."""
+
 
 def unit_path(table: str, unit: int) -> str:
     """The path of a unit's file in a table. Paths sort in the order of the units."""
     return f"{table}/{unit:010}{SUFFIX}"
+
+
+def case_path(signature: str) -> str:
+    """The path of the file that repeats the shrunk run of a finding of clusters."""
+    return f"{CASES}/{signature}.json"
 
 
 def unit_number(table: str, name: str) -> int:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from holdfast.ir.errors import UsageError
 from spark.campaign.config import Config, read_config
 from spark.campaign.places import CAMPAIGN, UNIT_TABLES, unit_path
-from spark.campaign.tables import SCHEMAS, VERSION, from_parquet
+from spark.campaign.tables import OLDEST, SCHEMAS, VERSION, from_parquet, with_added
 
 if TYPE_CHECKING:
     from spark.cluster.storage import FileStorage
@@ -27,16 +27,19 @@ READERS = 4 + (os.cpu_count() or 1)
 Row = Mapping[str, Any]
 
 
-@attrs.frozen
+@attrs.frozen(kw_only=True)
 class CampaignHeader:
-    """The header of a campaign, written when it began: see ``tables.CAMPAIGN``."""
+    """The header of a campaign, written when it began: see ``tables.CAMPAIGN``. ``version``: that of its tables."""
 
+    version: int
     config: Config
     model: str
     deadlock: str
     fingerprint: str
     holdfast: str
     actions: tuple[str, ...]
+    kind: str
+    situations: tuple[str, ...]
 
 
 def read_campaign(storage: FileStorage) -> CampaignHeader:
@@ -45,14 +48,21 @@ def read_campaign(storage: FileStorage) -> CampaignHeader:
     if data is None:
         raise UsageError(f"{storage.name}: holds no campaign ({CAMPAIGN} is missing); name what --out named")
     row = row_of(storage, "campaign", CAMPAIGN, data)
-    if row["version"] != VERSION:
+    if not OLDEST <= row["version"] <= VERSION:
         raise UsageError(
             f"{storage.name}: its tables have version {row['version']} (holdfast {row['holdfast']}), and this holdfast "
-            f"has version {VERSION}"
+            f"reads versions {OLDEST} to {VERSION}"
         )
-    config = read_config(storage.name, row["config"])
     return CampaignHeader(
-        config, row["model"], row["deadlock"], row["fingerprint"], row["holdfast"], tuple(row["actions"])
+        version=row["version"],
+        config=read_config(storage.name, row["config"]),
+        model=row["model"],
+        deadlock=row["deadlock"],
+        fingerprint=row["fingerprint"],
+        holdfast=row["holdfast"],
+        actions=tuple(row["actions"]),
+        kind=row["kind"],
+        situations=tuple(row["situations"]),
     )
 
 
@@ -106,6 +116,7 @@ def rows_of(storage: FileStorage, table: str, path: str, data: bytes) -> Sequenc
     except (pa.ArrowException, OSError, ValueError) as error:
         reason = next(iter(str(error).splitlines()), type(error).__name__).rstrip(".")
         raise UsageError(f"{storage.name}: {path} cannot be read as Parquet: {reason}") from None
-    if rows and list(rows[0]) != SCHEMAS[table].names:
+    found = [with_added(table, row) for row in rows]
+    if found and list(found[0]) != SCHEMAS[table].names:
         raise UsageError(f"{storage.name}: {path} has other columns than the table {table}; it is not of this campaign")
-    return rows
+    return found

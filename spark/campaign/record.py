@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from holdfast.ir.system import System
+import shlex
+
+from holdfast.ir.errors import Place
+from holdfast.ir.variants import load_variant
 from holdfast.records.findings import record_of_findings
-from holdfast.records.record import Record
+from holdfast.records.record import Case, Record, fingerprint
 from holdfast.runs.loading import open_trace
 from holdfast.trace.text import count
 from spark.campaign.config import Config
+from spark.campaign.findings import Finding
 from spark.campaign.summary import Summary
 
 
-def campaign_record(system: System, config: Config, summary: Summary, command: str, code: int) -> Record:
+def campaign_record(config: Config, summary: Summary, command: str, code: int) -> Record:
     """The record of a campaign: a case for each shrunk finding, with its run and its frequency.
 
-    ``command`` is the verb of the command line, ``code`` its exit code.
+    ``command`` is the verb of the command line, ``code`` its exit code. Raises UsageError if the model is not there.
     """
+    if config.cluster is not None:
+        return _of_clusters(config, summary, command, code)
+    system = load_variant(config.target, config.variants, config.removed)
     findings = [
         (open_trace(finding.shrunk.line).trace, f"in {finding.times:,} of {count(summary.runs, 'run')}")
         for finding in summary.findings
@@ -28,15 +35,62 @@ def campaign_record(system: System, config: Config, summary: Summary, command: s
         summary.verdict,
         code,
         findings,
-        [
-            ("runs", str(summary.runs)),
-            ("steps", str(summary.steps)),
-            ("violations", str(summary.violations)),
-            ("seed", str(config.seed)),
-            ("fingerprint", summary.fingerprint),
-        ],
+        _figures(config, summary),
         target=config.target,
         properties=config.properties or None,
         seconds=summary.rates.seconds,
         complete=summary.done == config.units,
+    )
+
+
+def _figures(config: Config, summary: Summary) -> tuple[tuple[str, str], ...]:
+    return (
+        ("runs", str(summary.runs)),
+        ("steps", str(summary.steps)),
+        ("violations", str(summary.violations)),
+        ("seed", str(config.seed)),
+        ("fingerprint", summary.fingerprint),
+    )
+
+
+def _of_clusters(config: Config, summary: Summary, command: str, code: int) -> Record:
+    """The record of a campaign of clusters. Without a finding, its only case says that no oracle objects to a run."""
+    cases = [_case(summary, finding) for finding in summary.findings]
+    if not cases:
+        done = summary.is_complete and not summary.not_judged
+        passed = Case(
+            name="oracles",
+            kind="oracle",
+            sentence="No oracle objects to a run.",
+            at=Place(config.target, 1),
+            status="passed" if done else "unanswered",
+            message="no run violates anything, which is no proof" if done else f"not answered: {summary.verdict}",
+        )
+        cases = [passed]
+    return Record(
+        engine=command,
+        model=summary.model,
+        scope="",
+        changes=tuple(f"-{label}" for label in config.removed),
+        verdict=summary.verdict,
+        exit_code=code,
+        cases=tuple(cases),
+        figures=_figures(config, summary),
+        seconds=summary.rates.seconds,
+    )
+
+
+def _case(summary: Summary, finding: Finding) -> Case:
+    shrunk = finding.shrunk
+    file = summary.name if shrunk is None else shlex.split(shrunk.replay)[-1]
+    return Case(
+        name=f"{finding.property} {finding.signature}",
+        kind="oracle",
+        sentence=finding.property,
+        at=Place(file, 1),
+        status="failed",
+        message=f"{finding.action}, in {finding.times:,} of {count(summary.runs, 'run')}",
+        text="" if shrunk is None else f"{shrunk.sentence}\n{shrunk.text}",
+        replay=None if shrunk is None else shrunk.replay,
+        fingerprint=fingerprint("campaign", finding.property, finding.action, *finding.state),
     )

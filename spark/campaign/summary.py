@@ -6,6 +6,7 @@ depend on when and where the units ran.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,9 +17,10 @@ from holdfast.ir.errors import UsageError
 from holdfast.trace.text import configuration
 from spark.campaign.config import Config
 from spark.campaign.findings import Finding, ShrunkRun, sighted
-from spark.campaign.places import FINDINGS, unit_number
-from spark.campaign.reading import Row, read_campaign, rows_of, units_of
+from spark.campaign.places import FINDINGS, case_path, unit_number
+from spark.campaign.reading import CampaignHeader, Row, read_campaign, rows_of, units_of
 from spark.campaign.saturation import Growth, Saturation, StateGrowth
+from spark.campaign.words import NOT_JUDGED, WORDS, Words
 
 if TYPE_CHECKING:
     from spark.cluster.storage import FileStorage
@@ -73,6 +75,16 @@ class WitnessSum:
     steps: int
 
 
+@attrs.frozen
+class SituationSum:
+    """How many runs reached a situation, and the first of them; 0 and None if none did."""
+
+    name: str
+    runs: int
+    unit: int | None
+    run: int | None
+
+
 @attrs.frozen(kw_only=True)
 class Rates:
     """The speed of the units. A unit runs on one core; its time does not include the set-up of its worker.
@@ -103,9 +115,11 @@ class Summary:
     """A campaign in numbers. ``done`` of ``asked.units`` units are in it; ``bytes`` is the size of their files.
 
     Actions, rules, pairs and cuts are in the order of the model, witnesses are sorted by name, findings by frequency.
+    Of clusters, the actions are their events; there are situations instead of witnesses.
     """
 
     name: str
+    kind: str
     model: str
     fingerprint: str
     holdfast: str
@@ -120,6 +134,7 @@ class Summary:
     pairs: tuple[PairSum, ...]
     cuts: tuple[CutSum, ...]
     witnesses: tuple[WitnessSum, ...]
+    situations: tuple[SituationSum, ...]
     findings: tuple[Finding, ...]
     signatures: int
     """The number of different signatures of violating runs as drawn."""
@@ -143,8 +158,18 @@ class Summary:
         return "not_found" if self.is_complete else "out_of_budget"
 
     @property
+    def words(self) -> Words:
+        """The words for the target's runs."""
+        return WORDS[self.kind]
+
+    @property
+    def not_judged(self) -> int:
+        """The number of runs of clusters that the oracles could not judge."""
+        return sum(stop.runs for stop in self.stops if stop.reason == NOT_JUDGED)
+
+    @property
     def configuration(self) -> str:
-        """The model, scope, variants and removed rules, on one line."""
+        """The model, scope, variants and removed rules, on one line; or the cluster and the removed rules."""
         return configuration(self.model, self.asked.scope, self.asked.variants, self.asked.removed)
 
     @property
@@ -156,6 +181,11 @@ class Summary:
     def undecisive(self) -> tuple[RuleSum, ...]:
         """The rules that were never decisive, each with its action."""
         return tuple(rule for rule in self.rules if not rule.decisive)
+
+    @property
+    def never_reached(self) -> tuple[str, ...]:
+        """The situations that no run reached."""
+        return tuple(each.name for each in self.situations if not each.runs)
 
     @property
     def unseen_pairs(self) -> int:
@@ -170,7 +200,7 @@ def summarise(storage: FileStorage) -> Summary:
     units = sorted(unit_number("runs", name) for name in storage.list("runs"))
     if units and units[-1] >= asked.units:
         raise UsageError(f"{storage.name}: has unit {units[-1]:,}, and the campaign only {asked.units:,} units")
-    summing = _Summing(begun.actions, len(units))
+    summing = _Summing(begun, len(units))
     for unit, parts in units_of(storage, units):
         summing.add(unit, *parts)
     found = storage.read(FINDINGS)
@@ -181,21 +211,31 @@ def summarise(storage: FileStorage) -> Summary:
         raise UsageError(f"{storage.name}: {FINDINGS} has {strange[0]}, which no unit met; resume the campaign")
     return Summary(
         name=storage.name,
+        kind=begun.kind,
         model=begun.model,
         fingerprint=begun.fingerprint,
         holdfast=begun.holdfast,
         asked=asked,
         done=len(units),
-        **summing.sums(shrunk),
+        **summing.sums({name: _with_command(storage.name, row) for name, row in shrunk.items()}),
     )
+
+
+def _with_command(place: str, row: Row) -> Row:
+    """The row of a finding, with the command that repeats its run."""
+    if not row["case"]:
+        return row
+    file = f"{place.rstrip('/')}/{case_path(row['signature'])}"
+    return {**row, "replay": shlex.join(["holdfast", "simulate", file])}
 
 
 # Adding up ---------------------------------------------------------------------------------------------------------
 
 
 class _Summing:
-    def __init__(self, actions: Sequence[str], units: int) -> None:
-        self.actions = {name: [0, 0] for name in actions}
+    def __init__(self, begun: CampaignHeader, units: int) -> None:
+        self.actions = {name: [0, 0] for name in begun.actions}
+        self.situations = {name: SituationSum(name, 0, None, None) for name in begun.situations}
         self.rules: dict[tuple[str, str], list[int]] = {}
         self.pairs: dict[tuple[str, str], int] = {}
         self.cuts: dict[tuple[str, str], int] = {}
@@ -209,7 +249,7 @@ class _Summing:
         self.seconds = [0.0, 0.0, 0.0]
         self.setups = 0
         self.states = StateGrowth(units)
-        self.met_pairs = Growth("pairs of actions", units)
+        self.met_pairs = Growth(WORDS[begun.kind].pairs, units)
         self.met_findings = Growth("findings", units)
 
     def add(self, unit: int, coverage: Row, timing: Row, runs: Row, size: int) -> None:
@@ -248,6 +288,11 @@ class _Summing:
             name = each["witness"]
             # The first entry stays: units come in order, so it is that of the first unit.
             self.witnesses.setdefault(name, WitnessSum(name, unit, each["run"], each["steps"]))
+        for each in coverage["situations"]:
+            old = self.situations.get(each["situation"])
+            new = SituationSum(each["situation"], each["runs"], unit, each["run"])
+            reached = attrs.evolve(old, runs=old.runs + new.runs) if old is not None and old.runs else new
+            self.situations[reached.name] = reached
 
     def _sight(self, unit: int, seed: int, sighting: Row) -> None:
         name = sighting["signature"]
@@ -296,6 +341,7 @@ class _Summing:
             ),
             "cuts": tuple(CutSum(*cut, self.cuts[cut]) for cut in _ordered(self.cuts, order)),
             "witnesses": tuple(self.witnesses[name] for name in sorted(self.witnesses)),
+            "situations": tuple(self.situations.values()),
             "findings": tuple(sorted(findings, key=lambda finding: (-finding.times, finding.signature))),
             "signatures": len(self.findings),
             "states": self.states.sum(),

@@ -17,8 +17,20 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-VERSION = 3
-"""The version of all schemas together. A change of any schema needs a new number; no command mixes two versions."""
+VERSION = 4
+"""The version of all schemas together. A change of any schema needs a new number; no folder mixes two versions."""
+
+ADDED: dict[int, dict[str, dict[str, Any]]] = {
+    4: {
+        "campaign": {"kind": "model", "situations": []},
+        "coverage": {"situations": []},
+        "findings": {"case": ""},
+    },
+}
+"""By version: for each table its new columns, with the values that older tables stand for."""
+
+OLDEST = min(ADDED) - 1
+"""The oldest version that is still read."""
 
 STATE_BITS = 1 << 16
 """The number of different signatures of states: see ``coverage``."""
@@ -40,11 +52,13 @@ CAMPAIGN = pa.schema(
     _row(
         version=NUMBER,  # of the schemas
         holdfast=TEXT,  # the version that began the campaign
-        fingerprint=TEXT,  # of the model with its chosen variants and without its removed rules
-        model=TEXT,  # the model's name
+        fingerprint=TEXT,  # of the model with its chosen variants and without its removed rules, or of the cluster
+        model=TEXT,  # the model's name, or that of the cluster
         deadlock=TEXT,  # the name of the claim that a deadlock violates
         config=TEXT,  # the configuration as JSON: config.Config
-        actions=pa.list_(TEXT),  # of the model, in its order
+        actions=pa.list_(TEXT),  # of the model, in its order; of a cluster, its events
+        kind=TEXT,  # of the target: model or cluster
+        situations=pa.list_(TEXT),  # the situations that runs of a cluster can reach, in their order
     )
 )
 
@@ -70,7 +84,7 @@ RUNS = pa.schema(
             state=pa.list_(TEXT),  # the predicates that hold before that action
             times=NUMBER,  # how many runs of the unit violate it so
             run=NUMBER,  # the number of the shortest of these runs, and of the first of equally short ones
-            steps=NUMBER,  # the length of that run
+            steps=NUMBER,  # the length of that run; of a cluster, the number of its operations and faults
         ),
     )
 )
@@ -93,7 +107,10 @@ COVERAGE = pa.schema(
         witnesses=_rows(witness=TEXT, run=NUMBER, steps=NUMBER),
         # The signatures of the states met, as a bit set of STATE_BITS bits, the lowest bit of the first byte first. A
         # signature is a hash of a state without its numbers (epochs, offsets, budgets).
+        # Of a cluster, the state is the image of the metadata after each batch.
         states=pa.binary(STATE_BITS // 8),
+        # For each situation that runs of a cluster reached: how many did, and the number of the first one.
+        situations=_rows(situation=TEXT, runs=NUMBER, run=NUMBER),
     )
 )
 
@@ -125,6 +142,7 @@ FINDINGS = pa.schema(
         sentence=TEXT,  # what the property says
         itf=TEXT,  # the shrunk run, in the Informal Trace Format
         text=TEXT,  # the shrunk run, as commands print it
+        case=TEXT,  # of a cluster: the file that `holdfast simulate` repeats; else ""
     )
 )
 
@@ -144,6 +162,16 @@ def to_parquet(table: str, rows: Sequence[Mapping[str, Any]]) -> bytes:
     out = io.BytesIO()
     pq.write_table(held, out, compression="zstd", version="2.6")
     return out.getvalue()
+
+
+def with_added(table: str, row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The row of a table with the columns that it lacks because an older version wrote it."""
+    names = list(row)
+    for tables in ADDED.values():
+        added = tables.get(table, {})
+        if names == [name for name in SCHEMAS[table].names if name not in added]:
+            return {**row, **added}
+    return row
 
 
 def from_parquet(data: bytes) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ from spark.campaign.estimate import size, span
 from spark.campaign.findings import Finding
 from spark.campaign.saturation import new_steps, sentence
 from spark.campaign.summary import Summary
+from spark.campaign.words import Words
 
 MOST_FINDINGS = 10
 """The most findings that are listed; the page of `holdfast campaign report` has more."""
@@ -36,7 +37,7 @@ def render_status(summary: Summary, cores: int | None = None) -> str:
     left = 0 if summary.is_complete else asked.units - summary.done
     rows = {
         "units": f"{summary.done:,} of {asked.units:,} done, of {asked.traces_per_unit:,} runs each",
-        "runs": f"{summary.runs:,} of {asked.traces:,} from seed {asked.seed}, of at most {asked.depth:,} steps each",
+        "runs": f"{summary.runs:,} of {asked.traces:,} from seed {asked.seed}, of at most {_most(summary)} each",
     }
     if summary.done:
         rows["rate"] = _rate(summary)
@@ -84,7 +85,8 @@ def answer(summary: Summary) -> str:
             met = f"met by {summary.violations:,} of {made}"
             return f"violated: {count(len(summary.findings), 'finding')}, {met}"
         case "not_found":
-            return f"nothing found in {made}, which is no proof"
+            unjudged = f"; {count(summary.not_judged, 'run')} could not be judged" if summary.not_judged else ""
+            return f"nothing found in {made}, which is no proof{unjudged}"
         case "out_of_budget":
             return f"no answer yet; nothing found in {made}"
 
@@ -95,9 +97,14 @@ def _found(summary: Summary) -> str:
     return f"{count(len(summary.findings), 'finding')}, met by {count(summary.violations, 'run')}"
 
 
+def _most(summary: Summary) -> str:
+    """The greatest length that a run may have."""
+    return count(summary.asked.depth, summary.words.run)
+
+
 def _figures(summary: Summary) -> Iterator[tuple[str, str]]:
     asked, runs = summary.asked, summary.runs
-    most = f"of at most {count(asked.depth, 'step')} each"
+    most = f"of at most {_most(summary)} each"
     yield "runs", f"{runs:,} from seed {asked.seed}, {most}, in {count(summary.done, 'unit')}"
     if not summary.done:
         return
@@ -105,17 +112,27 @@ def _figures(summary: Summary) -> Iterator[tuple[str, str]]:
     shortest, longest, mean = min(lengths), max(lengths), summary.steps / runs if runs else 0.0
     yield "steps", f"{summary.steps:,}; a run has {shortest:,} to {longest:,}, {mean:,.1f} on average"
     yield "ended", "; ".join(_stops(summary)) or "none"
-    yield "actions", ", ".join(f"{a.name} {a.taken:,}" for a in summary.actions if a.taken) or "none taken"
+    words = summary.words
+    yield f"{words.action}s", ", ".join(f"{a.name} {a.taken:,}" for a in summary.actions if a.taken) or "none taken"
     if summary.never_taken:
         yield "never taken", ", ".join(summary.never_taken)
     idle = [f"{rule.label}@{rule.action}" for rule in summary.undecisive]
     if idle:
         yield "never decisive", listed(idle)
     every = len(summary.actions) ** 2
-    yield "pairs", f"{len(summary.pairs):,} of {every:,} pairs of consecutive actions seen"
+    yield "pairs", f"{len(summary.pairs):,} of {every:,} pairs of consecutive {words.action}s seen"
     reached = [f"{each.name} in unit {each.unit:,} after {count(each.steps, 'step')}" for each in summary.witnesses]
     if reached:
         yield "witnesses", ", ".join(reached)
+    if summary.kind == "cluster":
+        yield (
+            "situations",
+            "; ".join(f"{each.name} {each.runs:,}" for each in summary.situations if each.runs) or "none",
+        )
+        if summary.never_reached:
+            yield "not reached", "; ".join(summary.never_reached)
+        yield "images", sentence(summary.states)
+        return
     cuts = [f"{cut.action} by {cut.bound} {cut.times:,}" for cut in summary.cuts]
     yield "cut", ", ".join(cuts) or "nothing: no step went beyond a bound of the scope"
     yield "new", new_steps(summary.states, summary.steps)
@@ -133,21 +150,20 @@ def _findings(summary: Summary) -> list[str]:
     """The lines of the findings, the most frequent finding first."""
     lines: list[str] = []
     for finding in summary.findings[:MOST_FINDINGS]:
-        lines += ["", *_finding(finding)]
+        lines += ["", *_finding(finding, summary.words)]
     more = len(summary.findings) - MOST_FINDINGS
     return [*lines, "", f"  and {count(more, 'finding')} more"] if more > 0 else lines
 
 
-def _finding(finding: Finding) -> list[str]:
+def _finding(finding: Finding, words: Words) -> list[str]:
     name, shrunk = finding.signature[:12], finding.shrunk
-    action = f"by {finding.action}" if finding.action else "in an initial state"
     met = f"met by {count(finding.times, 'run')} of {count(finding.units, 'unit')}"
-    drawn = f"drawn with {count(finding.drawn, 'step')}"
+    drawn = f"drawn with {words.sized(finding.drawn)}"
     if shrunk is None:
         length = ", not shrunk yet"
     else:
         length = f", shrunk to {shrunk.steps:,}" if shrunk.steps != finding.drawn else ""
-    lines = entry(name, f"{finding.property}, {action}: {met}; {drawn}{length}")
+    lines = entry(name, f"{finding.property}, {words.by(finding.action)}: {met}; {drawn}{length}")
     if shrunk is not None and shrunk.replay:
         # A command is never wrapped, however long it is, so that it can be copied.
         lines.append(f"{'':18}{shrunk.replay}")

@@ -2,15 +2,15 @@
 code of a campaign only distributes its calls.
 
 A *target* makes the runs: a small value that executors get as bytes. Each process makes it *ready* once, which may take
-long (imports, compiling). A ready target makes the runs of a unit, or shows a single run. The only kind of target is a
-model (``model_target.py``).
+long (imports, compiling). A ready target makes the runs of a unit, or shows a single run. A target is a model
+(``model_target.py``) or a simulated cluster (``cluster_target.py``).
 """
 
 from __future__ import annotations
 
 import pickle
 from functools import cache
-from typing import Protocol
+from typing import Literal, Protocol
 
 import attrs
 
@@ -25,6 +25,9 @@ class Sighting:
 
     ``action``: the last action, or empty if an initial state violates the property. ``state``: the predicates of the
     model that hold before that action. Two violating runs are alike if property, action and state are equal.
+
+    Of clusters, ``property`` is an oracle, ``action`` its message without numbers, ``state`` the situations that tell
+    failures apart, and ``steps`` the number of operations and faults of the run.
     """
 
     property: str
@@ -55,6 +58,20 @@ class UnitResult:
     """Name, run, steps."""
     states: bytes
     """A bit for each signature of a state that was met."""
+    situations: tuple[tuple[str, int, int], ...] = ()
+    """Name, runs, first run."""
+
+
+@attrs.frozen(kw_only=True)
+class TargetHeader:
+    """The columns of ``tables.CAMPAIGN`` that describe a target."""
+
+    kind: Literal["model", "cluster"]
+    model: str
+    fingerprint: str
+    deadlock: str
+    actions: tuple[str, ...]
+    situations: tuple[str, ...] = ()
 
 
 class RunnableTarget(Protocol):
@@ -69,6 +86,9 @@ class RunnableTarget(Protocol):
 
 class Target(Protocol):
     """Makes the runs of a campaign once it is ready. It must be a value that can be pickled."""
+
+    def header(self) -> TargetHeader:
+        """How the header of a campaign describes the target."""
 
     def ready(self) -> RunnableTarget:
         """The ready target; this may take long."""

@@ -107,6 +107,7 @@ def coverage_row(unit: int, result: UnitResult) -> dict[str, Any]:
         "pairs": _named(result.pairs, "first", "second", "times"),
         "witnesses": _named(result.witnesses, "witness", "run", "steps"),
         "states": result.states,
+        "situations": _named(result.situations, "situation", "runs", "run"),
     }
 
 

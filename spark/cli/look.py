@@ -17,18 +17,19 @@ from holdfast.cli.walk import depth_of_runs
 from holdfast.ir.errors import UsageError
 from holdfast.ir.scopes import scope_of_runs
 from holdfast.ir.variants import load_variant
-from spark.campaign.config import Config, traces_per_unit
+from spark.campaign.config import CLUSTER, LEAST_CLUSTERS, Config, traces_per_unit
 from spark.campaign.difference import compare, render_difference
 from spark.campaign.engine import check_same
 from spark.campaign.estimate import MeasuredCosts, measured, parse_count, render_plan
 from spark.campaign.estimate import plan as plan_for
-from spark.campaign.model_target import ModelTarget
 from spark.campaign.reading import read_campaign
 from spark.campaign.record import campaign_record
 from spark.campaign.summary import Summary, summarise
 from spark.campaign.tables import TIMING, to_parquet
+from spark.campaign.targets import target_of
 from spark.campaign.text import render_status
 from spark.campaign.work import coverage_row, runs_row
+from spark.cli.cluster_options import NO_CLUSTER, OPERATIONS, refuse
 from spark.cli.run import exit_code
 from spark.cluster.storage import FileStorage, open_storage
 
@@ -88,10 +89,8 @@ def report(place: str, /, *, html: Path | None = None, s3: str | None = None, re
     say(f"The page is {html or storage.name.rstrip('/') + '/' + PAGE}.")
     code = exit_code(summary, begun.config, None, begun.deadlock)
     if any(reports.given.values()):
-        config = begun.config
-        system = load_variant(config.target, config.variants, config.removed)
-        check_same(storage, begun, system)
-        reports.give([campaign_record(system, config, summary, "campaign report", code)])
+        check_same(storage, begun, target_of(begun.config))
+        reports.give([campaign_record(begun.config, summary, "campaign report", code)])
     return HOLDS
 
 
@@ -134,7 +133,7 @@ def plan(
     place
         Where the tables of a campaign are, from which the plan takes its rates.
     target
-        Or a model, to measure its rates now, on one core of this machine.
+        Or a model, or cluster, to measure its rates now, on one core of this machine.
     runs
         How many runs, such as 1e12.
     cores
@@ -167,24 +166,38 @@ def _storage(place: str, s3: str | None) -> FileStorage:
 
 def _measure(name: str, scope: str | None, depth: int | None, traces: int) -> MeasuredCosts:
     """Measure the rates of a model for about SAMPLE seconds on one core of this machine."""
-    system = load_variant(name)
-    each, chosen = traces_per_unit(traces), scope_of_runs(system, scope)
-    config = Config(
-        target=name,
-        scope=chosen.name,
-        traces=traces,
-        depth=depth_of_runs(chosen, depth),
-        seed=0,
-        traces_per_unit=each,
-    )
+    clusters = name == CLUSTER
+    each = traces_per_unit(traces, clusters=clusters)
+    if clusters:
+        refuse({"--scope": scope, "--depth": depth}, "it belongs to models, and not to clusters")
+        config = Config(
+            target=name,
+            scope="",
+            traces=traces,
+            depth=OPERATIONS,
+            seed=0,
+            traces_per_unit=each,
+            cluster=NO_CLUSTER.options(),
+        )
+    else:
+        chosen = scope_of_runs(load_variant(name), scope)
+        config = Config(
+            target=name,
+            scope=chosen.name,
+            traces=traces,
+            depth=depth_of_runs(chosen, depth),
+            seed=0,
+            traces_per_unit=each,
+        )
     config.check()
     note(f"measuring {name} for about {SAMPLE:.0f} s")
     meter = Meter(Budget())
-    ready = ModelTarget(system, config).ready()
+    ready = target_of(config).ready()
     setup, runs, units, octets = meter.seconds, 0, 0, 0
+    sampled = LEAST_CLUSTERS if clusters else SAMPLED
     while meter.seconds - setup < SAMPLE:
-        result = ready.run(config.seed_of(units), SAMPLED)
-        # The size of a unit's files is estimated from units of SAMPLED runs.
+        result = ready.run(config.seed_of(units), sampled)
+        # The size of a unit's files is estimated from units with this number of runs.
         octets += len(to_parquet("coverage", [coverage_row(units, result)]))
         octets += len(to_parquet("runs", [runs_row(units, 0, result)]))
         octets += len(to_parquet("timing", [dict.fromkeys(TIMING.names, units)]))

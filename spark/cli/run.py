@@ -13,17 +13,18 @@ from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.cli.walk import depth_of_runs, seed_number
 from holdfast.ir.errors import UsageError
 from holdfast.ir.scopes import scope_of_runs
-from holdfast.ir.system import System
 from holdfast.ir.variants import load_variant
-from holdfast.runs.selection import DEADLOCK as NO_STEP
-from spark.campaign.config import Config, traces_per_unit
+from spark.campaign.config import CLUSTER, ClusterOptions, Config, traces_per_unit
 from spark.campaign.engine import STOPPED, CampaignProgress, advance, begin, check_free, check_same, check_version
 from spark.campaign.estimate import parse_count, span
 from spark.campaign.model_target import ModelTarget
 from spark.campaign.reading import read_campaign
 from spark.campaign.record import campaign_record
 from spark.campaign.summary import Summary, summarise
+from spark.campaign.targets import target_of
 from spark.campaign.text import render_summary, timing_line
+from spark.campaign.units import Target
+from spark.cli.cluster_options import NO_CLUSTER, OPERATIONS, ClusterSettings, refuse
 from spark.cli.options import NO_SETTINGS, SparkSettings
 from spark.cluster.session import start_cluster
 from spark.cluster.settings import SparkOptions
@@ -37,7 +38,7 @@ def run(
     runs: Annotated[str, RUNS] = "1e6",
     depth: int | None = None,
     seed: str = "0",
-    swarm: bool = True,
+    swarm: bool | None = None,
     scope: str | None = None,
     variant: Names = (),
     without: Names = (),
@@ -47,17 +48,19 @@ def run(
     stop_after: int | None = None,
     budget: str | None = None,
     s3: str | None = None,
+    clusters: ClusterSettings = NO_CLUSTER,
     spark: SparkSettings = NO_SETTINGS,
     reports: Reports = NO_REPORTS,
 ) -> int:
-    """Begin a campaign: make many random runs of a model on Spark, and keep the findings in tables.
+    """Begin a campaign: make many random runs of a model or of a cluster on Spark, and keep the findings in tables.
 
-    The same model, seed and options give the same tables, on any master and any number of cores.
+    The same target, seed and options give the same tables, on any master and any number of cores.
 
     Parameters
     ----------
     target
-        A name that `holdfast models` lists, or a file: path/to/model.py, or path/to/model.py:Class.
+        A name that `holdfast models` lists, or a file: path/to/model.py, or path/to/model.py:Class; or cluster, which
+        simulates clusters as `holdfast simulate` does.
     out
         Where the tables go: a folder, or s3://BUCKET/PREFIX.
     runs
@@ -88,6 +91,8 @@ def run(
         Stop at a limit of time: 30min; `holdfast campaign resume` continues.
     s3
         The address of an S3 that is not Amazon's: http://HOST:PORT.
+    clusters
+        With --target cluster: which clusters are simulated.
     spark
         Where Spark runs.
     reports
@@ -95,29 +100,64 @@ def run(
     """
     limits = _limits(budget)
     storage = open_storage(out, s3)
-    system = load_variant(target, variant, without)
-    wanted, chosen = parse_count("--runs", runs), scope_of_runs(system, scope)
-    config = Config(
-        target=target,
-        scope=chosen.name,
-        variants=system.chosen,
-        removed=system.removed,
-        properties=property,
-        traces=wanted,
-        depth=depth_of_runs(chosen, depth),
-        seed=seed_number(seed),
-        swarm=swarm,
-        pct=pct,
-        pct_sort=pct_sort,
-        stop_after=stop_after,
-        traces_per_unit=traces_per_unit(wanted),
-    )
+    wanted = parse_count("--runs", runs)
+    of_models: dict[str, object] = {
+        "--depth": depth,
+        "--swarm": swarm,
+        "--scope": scope,
+        "--variant": variant or None,
+        "--property": property or None,
+        "--pct": pct,
+        "--pct-sort": pct_sort,
+    }
+    made: Target
+    if target == CLUSTER:
+        refuse(of_models, "it belongs to models, and not to clusters")
+        config = _of_clusters(clusters.options(), wanted, seed_number(seed), without, stop_after)
+        made = target_of(config)
+    else:
+        refuse(clusters.given, f"it belongs to --target {CLUSTER}")
+        system = load_variant(target, variant, without)
+        chosen = scope_of_runs(system, scope)
+        config = Config(
+            target=target,
+            scope=chosen.name,
+            variants=system.chosen,
+            removed=system.removed,
+            properties=property,
+            traces=wanted,
+            depth=depth_of_runs(chosen, depth),
+            seed=seed_number(seed),
+            swarm=swarm is not False,
+            pct=pct,
+            pct_sort=pct_sort,
+            stop_after=stop_after,
+            traces_per_unit=traces_per_unit(wanted),
+        )
+        made = ModelTarget(system, config)
     # Check options and places now, so that a mistake shows before Spark starts.
     config.check()
     reports.prepare()
     options = spark.options()
     check_free(storage)
-    return _go_on(storage, config, system, limits, options, reports, "run")
+    return _go_on(storage, config, made, limits, options, reports, "run")
+
+
+def _of_clusters(
+    options: ClusterOptions, runs: int, seed: int, without: tuple[str, ...], stop_after: int | None
+) -> Config:
+    """The configuration of a campaign of clusters."""
+    return Config(
+        target=CLUSTER,
+        scope="",
+        removed=tuple(dict.fromkeys(without)),
+        traces=runs,
+        depth=OPERATIONS if options.steps is None else options.steps,
+        seed=seed,
+        stop_after=stop_after,
+        traces_per_unit=traces_per_unit(runs, clusters=True),
+        cluster=options,
+    )
 
 
 def resume(
@@ -148,12 +188,16 @@ def resume(
     storage = open_storage(place, s3)
     begun = read_campaign(storage)
     config = begun.config
-    system = load_variant(config.target, config.variants, config.removed)
-    check_same(storage, begun, system)
     check_version(storage, begun)
+    target = target_of(config)
+    check_same(storage, begun, target)
     reports.prepare()
     storage.check_writable()
-    return _go_on(storage, config, system, limits, spark.options(), reports, "resume")
+    return _go_on(storage, config, target, limits, spark.options(), reports, "resume")
+
+
+FAULT = 1
+"""The exit code of a fault of holdfast itself."""
 
 
 def _limits(budget: str | None) -> Budget:
@@ -169,7 +213,7 @@ def _limits(budget: str | None) -> Budget:
 def _go_on(
     storage: FileStorage,
     config: Config,
-    system: System,
+    target: Target,
     limits: Budget,
     options: SparkOptions,
     reports: Reports,
@@ -179,40 +223,43 @@ def _go_on(
 
     ``verb`` is ``run`` or ``resume``.
     """
-    target = ModelTarget(system, config)
     meter = Meter(Budget())
     with Ticker() as ticker:
-        ticker.show("compiling the kernel, which happens once, and starting Spark")
+        ticker.show("making the target ready, which happens once, and starting Spark")
         target.ready()
         compiled = meter.seconds
         with start_cluster(options) as cluster:
             started = meter.seconds - compiled
             if verb == "run":
                 # Write the campaign only now: if Spark had not started, there would be no campaign to resume.
-                begin(storage, config, system)
+                begin(storage, config, target)
             ended = advance(cluster, storage, config, target, budget=limits, progress=partial(_tick, ticker))
             ticker.show("adding up")
             summary = summarise(storage)
     say(f"{render_summary(summary)}\n")
     note(
-        f"{timing_line(summary)}; {span(meter.seconds)} in all, of which {span(compiled)} for the kernel and "
+        f"{timing_line(summary)}; {span(meter.seconds)} in all, of which {span(compiled)} for the target and "
         f"{span(started)} for Spark to start"
     )
-    code = exit_code(summary, config, ended, system.claim_name(NO_STEP))
+    code = exit_code(summary, config, ended, target.header().deadlock)
     if ended is not None and ended != STOPPED:
         say(f"Ended by {ended}; go on with `holdfast campaign resume {storage.name}`.")
-    reports.give([campaign_record(system, config, summary, f"campaign {verb}", code)])
+    reports.give([campaign_record(config, summary, f"campaign {verb}", code)])
     return code
 
 
 def exit_code(summary: Summary, config: Config, ended: str | None, deadlock: str) -> int:
     """The exit code of a campaign, as for ``holdfast walk``. A violation counts even if units are missing.
 
+    It is FAULT if a run of a cluster could not be judged, and nothing is violated.
+
     ``ended``: why the command stopped early, or None. ``deadlock``: the model's name of the claim that a deadlock
     violates.
     """
     if summary.violations:
         return DEADLOCK if all(finding.property == deadlock for finding in summary.findings) else VIOLATED
+    if summary.not_judged:
+        return FAULT
     return HOLDS if ended is None and summary.done == config.units else OUT_OF_BUDGET
 
 

@@ -10,7 +10,7 @@ import zipfile
 from functools import cache
 from pathlib import Path
 
-PACKAGES = ("holdfast", "spark")
+PACKAGES = ("holdfast", "impl", "spark")
 """The packages that executors import. A compiled model needs no code of its own, so models are not sent."""
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)

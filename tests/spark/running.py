@@ -104,6 +104,11 @@ def table_model(removed: tuple[str, ...] = ()) -> System:
     return remove_rules(compile_model(load_model(str(TABLE))), removed)
 
 
+def table_target(asked: Config) -> ModelTarget:
+    """The stream table as the target of a campaign."""
+    return ModelTarget(table_model(asked.removed), asked)
+
+
 def config(*, removed: tuple[str, ...] = (), traces: int = 700, seed: int = 3, stop_after: int | None = None) -> Config:
     """A campaign whose units have a hundred runs each."""
     return Config(
@@ -126,14 +131,17 @@ def place(folder: Path) -> FolderStorage:
 def begun(folder: Path, asked: Config) -> FolderStorage:
     """A storage in which a campaign has begun."""
     storage = place(folder)
-    begin(storage, asked, table_model(asked.removed))
+    begin(storage, asked, table_target(asked))
     return storage
 
 
 def go_on(storage: FolderStorage, asked: Config, workers: InlineWorkers | None = None) -> str | None:
     """Run the missing units."""
-    target = ModelTarget(table_model(asked.removed), asked)
-    return advance(workers or InlineWorkers(), storage, asked, target, budget=Budget(), progress=lambda _now: None)
+    return advance(
+        *(workers or InlineWorkers(), storage, asked, table_target(asked)),
+        budget=Budget(),
+        progress=lambda _now: None,
+    )
 
 
 def ran(folder: Path, asked: Config, workers: InlineWorkers | None = None) -> FolderStorage:

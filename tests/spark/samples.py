@@ -134,6 +134,8 @@ def campaign_row(sample: Sample) -> dict[str, Any]:
         "deadlock": "deadlock",
         "config": config.to_json(),
         "actions": list(sample.actions),
+        "kind": "model",
+        "situations": [],
     }
 
 
@@ -211,6 +213,7 @@ def _coverage(
         ],
         "witnesses": [{"witness": "handed_over", "run": 17 + unit, "steps": 6}],
         "states": np.packbits(bits, bitorder="little").tobytes(),
+        "situations": [],
     }
 
 
@@ -272,4 +275,5 @@ def _shown(run: str) -> dict[str, Any]:
         "sentence": trace.shown.sentence,
         "itf": itf_text(trace),
         "text": render(trace),
+        "case": "",
     }

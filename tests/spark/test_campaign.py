@@ -152,8 +152,8 @@ def test_another_model_is_refused_by_name(tmp_path: Path) -> None:
     storage = begun(tmp_path, config())
 
     with pytest.raises(UsageError, match=r"was begun with Table of fingerprint \w+, and .* now is Table of \w+"):
-        check_same(storage, read_campaign(storage), table_model(BROKEN))
-    check_same(storage, read_campaign(storage), table_model())
+        check_same(storage, read_campaign(storage), ModelTarget(table_model(BROKEN), config()))
+    check_same(storage, read_campaign(storage), ModelTarget(table_model(), config()))
 
 
 def test_an_edited_scope_is_another_campaign(tmp_path: Path) -> None:
@@ -163,8 +163,9 @@ def test_an_edited_scope_is_another_campaign(tmp_path: Path) -> None:
     tiny = system.scopes["tiny"]
     sizes = {name: size + 1 for name, size in tiny.sizes.items()}
     for scope in (attrs.evolve(tiny, sizes=sizes), attrs.evolve(tiny, budgets={"open": 1})):
-        with pytest.raises(UsageError, match="runs of different models or scopes are not one campaign"):
-            check_same(storage, read_campaign(storage), attrs.evolve(system, scopes={"tiny": scope}))
+        edited = ModelTarget(attrs.evolve(system, scopes={"tiny": scope}), config())
+        with pytest.raises(UsageError, match="runs of different targets or scopes are not one campaign"):
+            check_same(storage, read_campaign(storage), edited)
 
 
 def test_another_version_of_holdfast_is_another_campaign(tmp_path: Path) -> None:
@@ -182,7 +183,7 @@ def test_a_place_holds_one_campaign(tmp_path: Path) -> None:
     storage = begun(tmp_path, asked)
 
     with pytest.raises(UsageError, match=r"holds a campaign; go on with `holdfast campaign resume"):
-        begin(storage, asked, table_model())
+        begin(storage, asked, ModelTarget(table_model(), asked))
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"traces": 0}', '{"unknown": 1}', "nonsense"])

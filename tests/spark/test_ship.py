@@ -29,6 +29,18 @@ import holdfast.lower.kernel.packing as packing, spark.cluster.task
 print(packing.__file__, spark.cluster.task.__file__, len(kernel_text("", "driver.py")) > 1000)
 """
 
+SIMULATION = """
+import pickle, sys
+sys.path.insert(0, sys.argv[1])
+import impl.rules
+from spark.campaign.cluster_target import ClusterTarget
+from spark.campaign.config import ClusterOptions, Config
+asked = Config(target="cluster", scope="", removed=("ST-14",), traces=1, depth=9, seed=1, traces_per_unit=1,
+               cluster=ClusterOptions(steps=9, streams=1))
+ready = ClusterTarget.of(asked).ready()
+print(impl.rules.__file__, ready.run(1, 1).runs, len(ready.run(1, 1).rules) > 80)
+"""
+
 SEARCH = """
 import attrs, pickle, sys
 from pathlib import Path
@@ -86,7 +98,7 @@ def test_equal_code_is_an_equal_archive() -> None:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         names = archive.namelist()
     assert names == sorted(names)
-    assert {name.partition("/")[0] for name in names} == {"holdfast", "spark"}
+    assert {name.partition("/")[0] for name in names} == {"holdfast", "impl", "spark"}
     assert all(name.endswith(".py") and "__pycache__" not in name for name in names)
 
 
@@ -100,6 +112,17 @@ def test_code_runs_from_the_archive(tmp_path: Path) -> None:
     assert packing.startswith(f"{archive}/")
     assert task.startswith(f"{archive}/")
     assert enough == "True"
+
+
+def test_clusters_are_simulated_from_the_archive(tmp_path: Path) -> None:
+    """Rules are switched off and listed although the implementation's source lies in the archive."""
+    archive = tmp_path / "holdfast.zip"
+    archive.write_bytes(code_archive())
+
+    rules, runs, enough = run(SIMULATION, str(archive)).split()
+
+    assert rules.startswith(f"{archive}/")
+    assert (runs, enough) == ("1", "True")
 
 
 @pytest.mark.parametrize("cache", ["empty", pytest.param("in the way", marks=pytest.mark.slow)])

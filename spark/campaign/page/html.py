@@ -32,6 +32,7 @@ from spark.campaign.page.plot import compact, growth_plot
 from spark.campaign.saturation import Point, Saturation, sentence
 from spark.campaign.summary import RuleSum, Summary
 from spark.campaign.text import answer
+from spark.campaign.words import Words
 
 MOST_FINDINGS = 25
 MOST_RULES = 500
@@ -56,7 +57,6 @@ SECTIONS = (
     ("findings", "Findings"),
     ("saturation", "Saturation"),
     ("coverage", "Coverage"),
-    ("pairs", "Pairs of actions"),
 )
 
 
@@ -64,7 +64,7 @@ def render(summary: Summary) -> str:
     """The page of a campaign as HTML text."""
     css, js = _part("campaign.css"), _part("campaign.js")
     word, _, said = answer(summary).partition(": ") if summary.verdict == "violated" else (answer(summary), "", "")
-    findings = [_finding(finding) for finding in summary.findings[:MOST_FINDINGS]]
+    findings = [_finding(finding, summary.words) for finding in summary.findings[:MOST_FINDINGS]]
     rules = summary.rules[:MOST_RULES]
     explained = _explained(summary, findings, rules)
     most_taken = max((action.taken for action in summary.actions), default=0)
@@ -74,7 +74,7 @@ def render(summary: Summary) -> str:
         policy=_policy(css, js),
         css=Markup(css),  # noqa: S704 - a file of this package
         js=Markup(js),  # noqa: S704 - as above
-        sections=[*SECTIONS, *([("rules", "Rules")] if explained else [])],
+        sections=[*SECTIONS, ("pairs", summary.words.pairs.capitalize()), *([("rules", "Rules")] if explained else [])],
         answer=answer(summary),
         word=word,
         said=said,
@@ -90,6 +90,7 @@ def render(summary: Summary) -> str:
         matrix=_matrix(summary),
         more_actions=max(0, len(summary.actions) - MOST_ACTIONS),
         explained=explained,
+        words=summary.words,
     )  # fmt: skip
 
 
@@ -136,7 +137,7 @@ class _Stop:
 
 def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
     asked, rates = summary.asked, summary.rates
-    yield "Target", f"{asked.target}, scope {asked.scope}"
+    yield "Target", f"{asked.target}, scope {asked.scope}" if asked.cluster is None else summary.model
     for name, values in (
         ("Variants", asked.variants),
         ("Without the rules", asked.removed),
@@ -144,9 +145,11 @@ def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
     ):
         if values:
             yield name, ", ".join(values)
-    yield "Runs", f"{summary.runs:,} of {asked.traces:,}, of at most {count(asked.depth, 'step')} each"
+    yield "Runs", f"{summary.runs:,} of {asked.traces:,}, of at most {count(asked.depth, summary.words.run)} each"
     yield "Seed", str(asked.seed)
-    if asked.pct is not None:
+    if asked.cluster is not None:
+        yield "Faults", "each run draws half of the kinds" if asked.cluster.faults is None else asked.cluster.faults
+    elif asked.pct is not None:
         yield "Choice of actions", f"by random priorities that change at {count(asked.pct - 1, 'point')}"
     else:
         yield "Choice of actions", "random, weighted anew for each run" if asked.swarm else "random, all weigh the same"
@@ -161,7 +164,7 @@ def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
         yield "Rate of one core", f"{speed}; {span(rates.seconds)} in units, {span(rates.cpu_seconds)} of it computing"
         yield "Set-up", f"{rates.setup_seconds:,.1f} s in {count(rates.setups, 'worker')}, apart from the rate"
         yield "Tables", f"{size(summary.bytes)} in {summary.name}"
-    yield "Fingerprint of the model", summary.fingerprint
+    yield f"Fingerprint of the {summary.kind}", summary.fingerprint
     yield "Holdfast", summary.holdfast
 
 
@@ -171,6 +174,7 @@ def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
 @attrs.frozen(kw_only=True)
 class _FindingSection:
     finding: Finding
+    by: str
     sentence: str
     met: str
     drawn: str
@@ -180,19 +184,18 @@ class _FindingSection:
     diagram: Markup | None
 
 
-def _finding(finding: Finding) -> _FindingSection:
+def _finding(finding: Finding, words: Words) -> _FindingSection:
     shrunk = finding.shrunk
     text = "" if shrunk is None else shrunk.text
     if len(text) > LONGEST_TEXT:
         text = f"{text[:LONGEST_TEXT]}\n… {len(text) - LONGEST_TEXT:,} letters more are left out of this page"
     return _FindingSection(
         finding=finding,
+        by=words.by(finding.action),
         sentence="" if shrunk is None else shrunk.sentence,
         met=f"{count(finding.times, 'run')} of {count(finding.units, 'unit')}",
-        drawn=count(finding.drawn, "step"),
-        became=""
-        if shrunk is None or shrunk.steps == finding.drawn
-        else f" and shrunk to {count(shrunk.steps, 'step')}",
+        drawn=words.sized(finding.drawn),
+        became="" if shrunk is None or shrunk.steps == finding.drawn else f" and shrunk to {words.sized(shrunk.steps)}",
         replay="" if shrunk is None else shrunk.replay,
         text=text,
         diagram=None if shrunk is None else _diagram(shrunk.itf, shrunk.steps),
@@ -234,8 +237,9 @@ class _Growth:
 
 
 def _kinds(summary: Summary) -> Iterator[tuple[str, Saturation]]:
-    yield "Kinds of state, by their signatures", summary.states
-    yield "Pairs of consecutive actions", summary.met_pairs
+    words = summary.words
+    yield f"{words.states.capitalize()}, by their signatures", summary.states
+    yield f"Pairs of consecutive {words.action}s", summary.met_pairs
     if summary.findings:
         yield "Findings", summary.met_findings
 

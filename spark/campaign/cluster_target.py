@@ -1,0 +1,229 @@
+"""Simulated clusters as the target of a campaign. The only module of this package that imports the implementation.
+
+A run is `holdfast simulate --seed N`; the seed of a unit and the number of a run give N. The oracles judge the run, and
+its coverage is read from its event log.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import attrs
+from msgspec.structs import replace
+
+from holdfast.check.walk.result import StopFigures
+from impl.cli.question import drawn_question
+from impl.oracles.verdict import Violation
+from impl.rules import guards, refused, sources
+from impl.sim.case_file import case_of, labels, text
+from impl.sim.check import CheckResult, Question, check
+from impl.sim.coverage import EVENTS, RunCoverage, coverage_of
+from impl.sim.image_kinds import SIGNATURE_BITS
+from impl.sim.situations import SITUATIONS, TELLING
+from impl.sim.small import smallest
+from impl.sim.timeline import timeline
+from spark.campaign.config import Config
+from spark.campaign.findings import ShrunkRun, signature
+from spark.campaign.tables import STATE_BITS
+from spark.campaign.units import Sighting, TargetHeader, UnitResult
+
+SHRINKING = 400
+"""The most runs that the shrinking of one finding takes. A limit of time would make findings depend on the machine."""
+
+SEED_BYTES = 6
+"""The size of the seed of a run: a number that `holdfast simulate --seed` takes."""
+
+UNUSED = ("bridge/", "cli/", "scenario/")
+"""The folders of the implementation that no simulated run uses."""
+
+HEALED, VIOLATED, NOT_JUDGED = "healed", "violated", "not judged"
+"""How a run ends. The history of a run that is not judged breaks an assumption of the oracles."""
+
+assert 1 << SIGNATURE_BITS == STATE_BITS, "a table has a bit for each signature"
+
+
+@attrs.frozen
+class ClusterTarget:
+    """Clusters as the configuration draws them, without its removed rules."""
+
+    config: Config
+    question: Question
+
+    @classmethod
+    def of(cls, config: Config) -> ClusterTarget:
+        """The target of a configuration. Raises UsageError for options that `holdfast simulate` refuses."""
+        assert config.cluster is not None, "the configuration is one of clusters"
+        options = attrs.asdict(config.cluster)
+        return cls(config, drawn_question(0, **options, without=config.removed))
+
+    def header(self) -> TargetHeader:
+        """The cluster in a name, and a fingerprint of its options and of the implementation's source."""
+        digest = hashlib.blake2b(repr(self.question).encode(), digest_size=8)
+        for path, source in sources():
+            if not path.startswith(UNUSED):
+                digest.update(f"\0{path}\0{source}".encode())
+        options = self.question.options
+        sizes = [f"{options.brokers} brokers", f"{options.clients} clients"]
+        sizes += [self.question.generation, f"{options.partitions} partitions"] if options.partitions else []
+        sizes += [] if options.partitions else [f"{options.streams} streams"]
+        faults = options.faults if isinstance(options.faults, str) else ", ".join(options.faults)
+        drawn = [] if faults == "all" else [f"faults {faults}"]
+        built_in = [f"with {each}" for each in self.question.switches]
+        return TargetHeader(
+            kind="cluster",
+            model=", ".join([f"cluster {self.question.version}", *sizes, *drawn, *built_in]),
+            fingerprint=digest.hexdigest(),
+            deadlock="",
+            actions=EVENTS,
+            situations=SITUATIONS,
+        )
+
+    def ready(self) -> ReadyCluster:
+        """The target; the code is imported already."""
+        return ReadyCluster(self.question)
+
+
+class ReadyCluster:
+    """Clusters whose runs can be made."""
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+
+    def run(self, seed: int, traces: int) -> UnitResult:
+        """Make the runs 0 to ``traces`` - 1 of a seed, and count."""
+        tally = _Tally(self.question)
+        for number in range(traces):
+            before = Counter(refused)
+            checked = check(self.of(seed, number))
+            tally.add(number, checked, coverage_of(checked.run), refused - before)
+        return tally.result()
+
+    def show(self, seed: int, run: int) -> ShrunkRun:
+        """Make one run again, by its number, and shrink it. The run must violate a property."""
+        question = self.of(seed, run)
+        checked = check(question)
+        oracle = checked.violations[0].oracle
+        small = smallest(question, checked, oracle, go_on=_at_most(SHRINKING)).question
+        # The small run is made again from its tape, so what is shown is what the file gives.
+        final = check(small)
+        violation = next(each for each in final.violations if each.oracle == oracle)
+        case = case_of(small, violation)
+        return ShrunkRun(
+            drawn=_size(checked),
+            steps=_size(final),
+            shape=signature(*told_apart(violation, coverage_of(final.run))),
+            line="",
+            replay="",  # The file of the case has a name only where the tables are.
+            sentence=f"{violation.oracle}: {violation.message}",
+            itf="",
+            text="\n".join(timeline(final.run, violation)),
+            case=text(case),
+        )
+
+    def of(self, seed: int, run: int) -> Question:
+        """The question of a run, by the seed of its unit and its number there."""
+        digest = hashlib.blake2b(f"holdfast cluster, seed {seed}, run {run}".encode(), digest_size=SEED_BYTES)
+        return replace(self.question, seed=int.from_bytes(digest.digest(), "big"))
+
+
+def told_apart(violation: Violation, coverage: RunCoverage) -> tuple[str, str, tuple[str, ...]]:
+    """What tells kinds of violations apart: the oracle, its message without numbers, and situations of the stream."""
+    situations = {name for name, key in coverage.situations if key == violation.key} & TELLING
+    return violation.oracle, without_numbers(violation.message), tuple(sorted(situations))
+
+
+def without_numbers(message: str) -> str:
+    """A message whose numbers are replaced by N, and several of them in a row by one."""
+    named = re.sub(r"\d+(?:\.\d+)*", "N", message)
+    return re.sub(r"\bN(?:(?:, | and |, and )N\b)+", "N", named)
+
+
+def _size(checked: CheckResult) -> int:
+    """The number of operations and faults of a run, which is what shrinking makes less."""
+    return len(checked.run.script) + len(checked.run.faults)
+
+
+def _at_most(runs: int) -> Callable[[], bool]:
+    """Whether to go on, asked before each run of a shrinking."""
+    left = iter(range(runs))
+    return lambda: next(left, None) is not None
+
+
+class _Tally:
+    """Adds up the runs of a unit."""
+
+    def __init__(self, question: Question) -> None:
+        self._question = question
+        self._runs = 0
+        self._stops: dict[str, list[int]] = {HEALED: [], VIOLATED: [], NOT_JUDGED: []}
+        """By the end of a run: the steps of each run."""
+        self._alike: dict[tuple[str, str, tuple[str, ...]], list[tuple[int, int]]] = {}
+        """By what tells violations apart: the size and the number of each run."""
+        self._events: Counter[str] = Counter()
+        self._refused: Counter[str] = Counter()
+        self._decided: Counter[str] = Counter()
+        self._rules_refused: Counter[str] = Counter()
+        self._pairs: Counter[tuple[str, str]] = Counter()
+        self._situations: dict[str, list[int]] = {}
+        """By name: the numbers of the runs that reached it."""
+        self._images: set[int] = set()
+
+    def add(self, number: int, checked: CheckResult, coverage: RunCoverage, rules_refused: Counter[str]) -> None:
+        self._runs += 1
+        end = VIOLATED if checked.violations else NOT_JUDGED if checked.error is not None else HEALED
+        self._stops[end].append(checked.run.counts["steps"])
+        for violation in checked.violations[:1]:
+            kind = told_apart(violation, coverage)
+            self._alike.setdefault(kind, []).append((_size(checked), number))
+        self._events.update(coverage.events)
+        self._refused.update(coverage.refused)
+        self._pairs.update(coverage.pairs)
+        self._decided.update(checked.run.decided)
+        self._rules_refused.update(rules_refused)
+        self._images |= coverage.images
+        for name in {name for name, _ in coverage.situations}:
+            self._situations.setdefault(name, []).append(number)
+
+    def result(self) -> UnitResult:
+        """The counts over the runs added so far."""
+        pairs = [(first, second) for first in EVENTS for second in EVENTS]
+        return UnitResult(
+            runs=self._runs,
+            steps=sum(map(sum, self._stops.values())),
+            stops=tuple(
+                StopFigures(end, len(steps), sum(steps), min(steps, default=0), max(steps, default=0))
+                for end, steps in self._stops.items()
+            ),
+            sightings=tuple(self._sightings()),
+            actions=tuple((name, self._events[name], self._refused[name]) for name in EVENTS),
+            rules=tuple(self._rules()),
+            cuts=(),
+            pairs=tuple((*pair, self._pairs[pair]) for pair in pairs if pair in self._pairs),
+            witnesses=(),
+            states=_bit_set(self._images),
+            situations=tuple((name, len(runs), runs[0]) for name in SITUATIONS if (runs := self._situations.get(name))),
+        )
+
+    def _sightings(self) -> Iterator[Sighting]:
+        for (oracle, message, situations), runs in sorted(self._alike.items()):
+            size, number = min(runs)
+            yield Sighting(property=oracle, action=message, state=situations, times=len(runs), run=number, steps=size)
+
+    def _rules(self) -> Iterator[tuple[str, str, int, int]]:
+        """Each rule that is not switched off, with the packages of its guards."""
+        places = guards()
+        for label in labels():
+            if label not in self._question.without:
+                packages = sorted({file.partition("/")[0] for file, _ in places[label]})
+                yield ", ".join(packages), label, self._rules_refused[label], self._decided[label]
+
+
+def _bit_set(numbers: set[int]) -> bytes:
+    """The numbers as a bit set, the lowest bit of the first byte first."""
+    bits = bytearray(STATE_BITS // 8)
+    for number in numbers:
+        bits[number >> 3] |= 1 << (number & 7)
+    return bytes(bits)

@@ -1,0 +1,58 @@
+"""The words for the runs of each kind of target, in texts and on the page."""
+
+from __future__ import annotations
+
+import attrs
+
+from holdfast.trace.text import count
+
+NOT_JUDGED = "not judged"
+"""The end of a run of a cluster whose history breaks an assumption of the oracles."""
+
+
+@attrs.frozen(kw_only=True)
+class Words:
+    """``run``: what `Config.depth` counts. ``size``: what shrinking makes less, in the plural. ``action``: what is
+    counted in runs.
+
+    ``pairs``: two of these in a row. ``states``: what a signature stands for. ``same``: when two runs are one finding.
+    """
+
+    run: str
+    size: str
+    action: str
+    pairs: str
+    states: str
+    same: str
+
+    def sized(self, number: int) -> str:
+        """The size of a run."""
+        return count(number, "step") if self.size == "steps" else f"{number:,} {self.size}"
+
+    def by(self, action: str) -> str:
+        """How a finding was reached, by the ``action`` of its sightings."""
+        if self.action == "event":
+            return action  # The message of an oracle.
+        return f"by {action}" if action else "in an initial state"
+
+
+WORDS = {
+    "model": Words(
+        run="step",
+        size="steps",
+        action="action",
+        pairs="pairs of actions",
+        states="kinds of state",
+        same="what they shrink to violates the same property by the same action, where the same predicates hold",
+    ),
+    "cluster": Words(
+        run="operation",
+        size="operations and faults",
+        action="event",
+        pairs="pairs of events",
+        states="kinds of image",
+        same="what they shrink to violates the same oracle with the same message but for its numbers, after the same "
+        "situations",
+    ),
+}
+"""By kind of target."""
