@@ -1,0 +1,64 @@
+"""Folders of older versions of the tables are still read.
+
+``version3.json`` holds the files of such a folder, in base64: 300 runs of `ownership` without ST-14, from seed 1.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+
+import pytest
+
+import spark.cli.run
+from spark.campaign.reading import read_campaign
+from spark.campaign.summary import summarise
+from tests.cli.running import Run
+from tests.spark.running import here, place
+
+FILES = Path(__file__).parent / "version3.json"
+
+
+@pytest.fixture
+def older(tmp_path: Path) -> Path:
+    """A folder with tables of version 3."""
+    for name, data in json.loads(FILES.read_text(encoding="utf-8")).items():
+        path = tmp_path / "older" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(base64.b64decode(data))
+    return tmp_path / "older"
+
+
+def test_older_tables_are_added_up(older: Path) -> None:
+    """All units and findings of tables of version 3 are read; what they lack is empty."""
+    summary = summarise(place(older))
+    assert (read_campaign(place(older)).version, summary.kind) == (3, "model")
+    assert (summary.runs, summary.done, summary.situations) == (300, 3, ())
+    assert summary.findings
+    assert all(finding.shrunk is not None and finding.shrunk.case == "" for finding in summary.findings)
+
+
+@pytest.mark.parametrize("verb", ["status", "diff", "plan"])
+def test_older_tables_are_shown(holdfast: Run, older: Path, verb: str) -> None:
+    """The verbs that read tables read those of version 3, too."""
+    more: dict[str, list[object]] = {"diff": [older], "plan": ["--runs", "1e6", "--cores", 4]}
+    ran = holdfast("campaign", verb, older, *more.get(verb, []))
+    assert ran.code == (12 if verb == "status" else 0)
+    assert ran.out
+
+
+def test_older_tables_have_a_page(holdfast: Run, older: Path, tmp_path: Path) -> None:
+    """A page is made of tables of version 3."""
+    assert holdfast("campaign", "report", older, "--html", tmp_path / "page.html").code == 0
+    assert "one_owner" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_older_tables_are_not_continued(holdfast: Run, older: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To resume a campaign of version 3 is refused in one line, and changes nothing."""
+    monkeypatch.setattr(spark.cli.run, "start_cluster", here)
+    (older / "runs" / "0000000002.parquet").unlink()
+    ran = holdfast("campaign", "resume", older)
+    assert ran.code == 2
+    assert "its tables have version 3, which are only read" in ran.err
+    assert len(list((older / "runs").iterdir())) == 2
