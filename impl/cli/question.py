@@ -53,7 +53,7 @@ def drawn_question(
         options=options,
         version=version or "V6",
         generation=generation or "G1",
-        without=_checked("--without", "label", without, labels()),
+        without=_checked("--without", "label", _labels_of(without), labels()),
         switches=_checked("--switch", "switch", switch, list(switches(PACKAGES))),
     )
 
@@ -70,6 +70,19 @@ def _kinds(faults: str | None) -> str | tuple[str, ...]:
     if faults is None or faults in ("all", "none"):
         return faults or "all"
     return _checked("--faults", "kind of fault", tuple(faults.split(",")), list(KINDS))
+
+
+def _labels_of(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names, where the id of a rule with several labels stands for all of them: WL-05 for WL-05.verify and others.
+
+    A name that is itself a label stands for itself alone.
+    """
+    known = labels()
+    found: list[str] = []
+    for name in names:
+        parts = [] if name in known else [label for label in known if label.startswith(f"{name}.")]
+        found += parts or [name]
+    return tuple(found)
 
 
 def _checked(option: str, what: str, names: tuple[str, ...], known: list[str]) -> tuple[str, ...]:

@@ -98,7 +98,7 @@ def simulate(
     version
         V6, which can close a stream before it is uploaded (the default), or legacy.
     without
-        Switch off the rule with this label. May be repeated.
+        Switch off the rule with this label, or with WL-05 all rules WL-05.NAME. May be repeated.
     switch
         Build in a suspicious spot as AutoMQ has it, such as AM-20. May be repeated.
     log

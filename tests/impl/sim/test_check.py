@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from impl.broker.node import Broker
+from impl.cli.question import drawn_question
 from impl.oracles.verdict import Violation
 from impl.sim.check import NODE_ERROR, CheckResult, Question, check
 from impl.sim.options import Options
@@ -45,6 +46,13 @@ def test_a_missing_rule_is_found_and_named() -> None:
     checked = _checked(BROKEN)
     assert checked.violations
     assert ("missing", {"rule": "ST-14"}) in [(kind, subject) for _, _, kind, subject in checked.run.log.events]
+
+
+def test_the_id_of_a_rule_stands_for_its_labels() -> None:
+    """WL-05 switches off all rules WL-05.NAME, and a label switches off that rule alone."""
+    assert drawn_question(0, without=("WL-05",)).without == ("WL-05.in_order", "WL-05.verify")
+    assert drawn_question(0, without=("WL-05.verify",)).without == ("WL-05.verify",)
+    assert drawn_question(0, without=("CK-01.expired", "ST-14")).without == ("CK-01.expired", "ST-14")
 
 
 def test_an_error_of_a_node_is_a_violation(monkeypatch: pytest.MonkeyPatch) -> None:
