@@ -77,14 +77,20 @@ def show_releases() -> None:
 @app.command
 def campaign(
     *,
-    traces: Annotated[int, Parameter(help="how many runs")] = 10_000_000,
+    traces: Annotated[int | None, Parameter(help="how many runs; 10,000,000, or 1,000 of clusters")] = None,
     cores: Annotated[int, Parameter(help="how many cores Spark may use")] = 2,
+    clusters: Annotated[bool, Parameter(help="simulate clusters instead of a model", negative=())] = False,
 ) -> None:
-    """Measure a campaign on Spark against the bare kernel. It wants a machine that does nothing else."""
+    """Measure a campaign on Spark against a bare loop over its runs. It wants a machine that does nothing else."""
     # Imported here: the other benchmarks do not need Spark.
-    from benchmarks.campaigns import campaigned, lines  # noqa: PLC0415
+    from benchmarks.campaigns import campaigned, clusters_campaigned, lines  # noqa: PLC0415
 
-    for line in (f"load before: {machine().load}", *lines(campaigned(traces, cores, DEPTH))):
+    load = machine().load
+    if clusters:
+        found = clusters_campaigned(1_000 if traces is None else traces, cores)
+    else:
+        found = campaigned(10_000_000 if traces is None else traces, cores, DEPTH)
+    for line in (f"load before: {load}", *lines(found)):
         Console().print(line, highlight=False, soft_wrap=True)
 
 

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -25,6 +25,9 @@ TRACES = 8_000_000
 PATIENCE = 300
 """The seconds to wait before a campaign counts as hanging."""
 
+MODEL = ("--target", str(TABLE), "--scope", "default", "--without", *BROKEN, "--runs", str(TRACES))
+CLUSTERS = ("--target", "cluster", "--steps", "60", "--without", "ST-14", "--runs", "128")
+
 Wanted = Callable[[psutil.Process], bool]
 
 
@@ -36,9 +39,8 @@ def command(*words: str) -> list[str]:
 class CampaignProcess:
     """A running campaign whose progress goes to a terminal, so that a test can wait for its next line."""
 
-    def __init__(self, folder: Path) -> None:
-        words = ["run", "--target", str(TABLE), "--scope", "default", "--without", *BROKEN, "--runs", str(TRACES)]
-        words += ["--seed", "7", "--out", str(folder), "--master", "local[2]"]
+    def __init__(self, folder: Path, target: Sequence[str] = MODEL) -> None:
+        words = ["run", *target, "--seed", "7", "--out", str(folder), "--master", "local[2]"]
         self.screen, stderr = os.openpty()
         self.output = tempfile.TemporaryFile("w+")  # noqa: SIM115 - it lives as long as the campaign
         self.process = subprocess.Popen(command(*words), stdout=self.output, stderr=stderr)
@@ -122,6 +124,24 @@ def test_a_killed_worker_is_replaced(tmp_path: Path, whole: dict[str, bytes], un
 
     assert code == 12, said
     assert tables(place(tmp_path / "a")) == whole
+
+
+@pytest.mark.slow
+def test_clusters_survive_a_killed_worker_and_a_killed_driver(tmp_path: Path) -> None:
+    """The tables of clusters, too, are those of an undisturbed campaign, after both accidents in turn."""
+    folders = [tmp_path / name for name in ("whole", "a")]
+    running = CampaignProcess(folders[0], CLUSTERS)
+    code, _, said = running.end()
+    assert code == 12, said
+    running = CampaignProcess(folders[1], CLUSTERS)
+    running.wait_for_units(place(folders[1]), 2)
+    next(below(running, is_worker)).kill()
+    running.wait_for_units(place(folders[1]), 8)
+    os.kill(running.pid, signal.SIGKILL)
+    running.end()
+
+    assert resume(folders[1]).returncode == 12
+    assert tables(place(folders[1])) == tables(place(folders[0]))
 
 
 @pytest.mark.slow

@@ -9,13 +9,15 @@ import pytest
 
 import spark.cli.run
 from holdfast.check.budget import Budget
-from spark.campaign.engine import advance
+from spark.campaign.cluster_target import ClusterTarget
+from spark.campaign.engine import advance, begin
 from spark.campaign.model_target import ModelTarget
 from spark.campaign.places import UNIT_TABLES
 from spark.cluster.session import Cluster, start_cluster
 from spark.cluster.settings import SparkOptions
 from spark.cluster.storage import open_storage
 from tests.cli.running import Run
+from tests.spark.clusters import cases, clusters, ran_clusters
 from tests.spark.running import BROKEN, TABLE, begun, config, here, place, ran, table_model, tables
 
 
@@ -29,6 +31,19 @@ def test_spark_writes_what_one_process_writes(cluster: Cluster, tmp_path: Path) 
 
     assert ended is None
     assert tables(storage) == tables(ran(tmp_path / "here", asked))
+
+
+def test_spark_simulates_what_one_process_simulates(cluster: Cluster, tmp_path: Path) -> None:
+    """The same of clusters: every byte of every table, and of the files that repeat findings."""
+    asked = clusters(removed=("ST-14",))
+    storage, target = place(tmp_path / "spark"), ClusterTarget.of(asked)
+    begin(storage, asked, target)
+
+    advance(cluster, storage, asked, target, budget=Budget(), progress=lambda _now: None)
+
+    alone = ran_clusters(tmp_path / "here", asked)
+    assert tables(storage) == tables(alone)
+    assert [storage.read(case) for case in cases(storage)] == [alone.read(case) for case in cases(alone)] != []
 
 
 @pytest.mark.slow

@@ -10,11 +10,10 @@ import attrs
 import pytest
 
 import spark.cli.run
-from holdfast.check.budget import Budget
 from holdfast.ir.errors import UsageError
 from spark.campaign.cluster_target import ClusterTarget, without_numbers
-from spark.campaign.config import CLUSTER, ClusterOptions, Config, traces_per_unit
-from spark.campaign.engine import advance, begin, check_same
+from spark.campaign.config import traces_per_unit
+from spark.campaign.engine import begin, check_same
 from spark.campaign.page.html import render
 from spark.campaign.places import CASES
 from spark.campaign.reading import read_campaign
@@ -23,36 +22,8 @@ from spark.campaign.text import render_summary
 from spark.campaign.units import UnitConfig, UnitResult, run_unit
 from spark.cluster.storage import FolderStorage
 from tests.cli.running import Run
+from tests.spark.clusters import cases, clusters, go_on, ran_clusters
 from tests.spark.running import DriverDiedError, InlineWorkers, here, place, tables
-
-
-def clusters(*, traces: int = 8, removed: tuple[str, ...] = (), **options: object) -> Config:
-    """A campaign of small clusters in units of four runs."""
-    drawn = ClusterOptions(**{"steps": 60, "streams": 2, **options})
-    return Config(
-        target=CLUSTER,
-        scope="",
-        removed=removed,
-        traces=traces,
-        depth=60,
-        seed=1,
-        traces_per_unit=4,
-        cluster=drawn,
-    )
-
-
-def ran(folder: Path, asked: Config, workers: InlineWorkers | None = None) -> FolderStorage:
-    """A storage with a complete campaign of clusters."""
-    storage, target = place(folder), ClusterTarget.of(asked)
-    begin(storage, asked, target)
-    go_on(storage, asked, workers)
-    return storage
-
-
-def go_on(storage: FolderStorage, asked: Config, workers: InlineWorkers | None = None) -> None:
-    """Make the missing units."""
-    target = ClusterTarget.of(asked)
-    advance(workers or InlineWorkers(), storage, asked, target, budget=Budget(), progress=lambda _now: None)
 
 
 @cache
@@ -65,7 +36,7 @@ def unit(removed: tuple[str, ...] = (), **options: object) -> UnitResult:
 @pytest.fixture(scope="module")
 def broken(tmp_path_factory: pytest.TempPathFactory) -> FolderStorage:
     """A campaign of clusters without ST-14, which lets two brokers serve a stream."""
-    return ran(tmp_path_factory.mktemp("clusters") / "broken", clusters(removed=("ST-14",)))
+    return ran_clusters(tmp_path_factory.mktemp("clusters") / "broken", clusters(removed=("ST-14",)))
 
 
 # Units ------------------------------------------------------------------------------------------------------------
@@ -160,11 +131,11 @@ def test_the_text_shows_what_was_covered(broken: FolderStorage) -> None:
 @pytest.mark.parametrize("tasks", [1, 2, 7])
 def test_tables_do_not_depend_on_partitions(broken: FolderStorage, tmp_path: Path, tasks: int) -> None:
     """Any number of tasks, in any order, gives the same bytes, and the same files of cases."""
-    other = ran(tmp_path, clusters(removed=("ST-14",)), InlineWorkers(tasks=tasks, order=lambda parts: parts[::-1]))
+    other = ran_clusters(
+        tmp_path, clusters(removed=("ST-14",)), InlineWorkers(tasks=tasks, order=lambda parts: parts[::-1])
+    )
     assert tables(other) == tables(broken)
-    assert [other.read(f"{CASES}/{name}") for name in other.list(CASES)] == [
-        broken.read(f"{CASES}/{name}") for name in broken.list(CASES)
-    ]
+    assert [other.read(case) for case in cases(other)] == [broken.read(case) for case in cases(broken)]
 
 
 def test_a_killed_campaign_goes_on(broken: FolderStorage, tmp_path: Path) -> None:
@@ -212,7 +183,7 @@ def test_an_unknown_rule_is_refused() -> None:
 def test_partitions_are_simulated(tmp_path: Path) -> None:
     """Clusters with partitions have events of partitions."""
     asked = clusters(traces=4, partitions=2, streams=None, generation="G0")
-    summary: Summary = summarise(ran(tmp_path, asked))
+    summary: Summary = summarise(ran_clusters(tmp_path, asked))
     taken = {action.name for action in summary.actions if action.taken}
     assert {"begin_open", "serve", "AlterReassignments"} <= taken
     assert "G0, 2 partitions" in summary.model
