@@ -33,7 +33,7 @@ ALLOWED = {
     "holdfast.lang": ["holdfast.lang", "holdfast.ir.marks"],
     "holdfast.ir": ["holdfast.ir"],
     "impl.cli": ["impl", "holdfast.cli", "holdfast.records", "holdfast.check", "holdfast.ir"],
-    "impl.bridge": ["impl", "holdfast.runs", "holdfast.trace", "holdfast.lower", "holdfast.ir"],
+    "impl.bridge": ["impl", "holdfast.check", "holdfast.runs", "holdfast.trace", "holdfast.lower", "holdfast.ir"],
     "impl": ["impl"],
     "models": ["holdfast.lang", "models.parts"],
     "reports": ["reports", "holdfast.records", "holdfast.ir"],
