@@ -10,7 +10,7 @@ from impl.scenario.suggest import unknown, unknown_id
 from impl.scenario.switches import switches
 from impl.sim.case_file import PACKAGES, labels
 from impl.sim.check import Question
-from impl.sim.faults import KINDS, PARTITION
+from impl.sim.faults import NAMED, PARTITION
 from impl.sim.options import Options
 
 PLAIN = Options()
@@ -69,7 +69,7 @@ def _kinds(faults: str | None) -> str | tuple[str, ...]:
     """The value of ``Options.faults``. Raises UsageError."""
     if faults is None or faults in ("all", "none"):
         return faults or "all"
-    return _checked("--faults", "kind of fault", tuple(faults.split(",")), list(KINDS))
+    return _checked("--faults", "kind of fault", tuple(faults.split(",")), list(NAMED))
 
 
 def _labels_of(names: tuple[str, ...]) -> tuple[str, ...]:

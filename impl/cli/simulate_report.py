@@ -12,7 +12,7 @@ from impl.cli.finding import SimulationFinding, told
 from impl.oracles import judge
 from impl.sim.awaits import awaits_of_brokers
 from impl.sim.check import Question
-from impl.sim.faults import KINDS
+from impl.sim.faults import KINDS, NAMED
 from impl.sim.outcome import Totals
 
 
@@ -43,7 +43,8 @@ def to_json(
         "looked": dict(totals.looked),
         "faults": {
             kind: {"drawn": totals.drew[kind], "happened_in": totals.had[kind], "times": totals.happened[kind]}
-            for kind in KINDS
+            for kind in NAMED
+            if kind in KINDS or totals.drew[kind]
         },
         "decided": dict(sorted(totals.decided.items())),
         "awaits": [

@@ -16,7 +16,7 @@ from impl.rules import guards
 from impl.scenario.suggest import unknown, unknown_id
 from impl.scenario.switches import switches
 from impl.sim.check import Question
-from impl.sim.faults import KINDS
+from impl.sim.faults import NAMED
 from impl.sim.options import Options
 from impl.sim.script import ScriptOperation, unique_values
 from impl.sim.tape import Fault
@@ -151,8 +151,8 @@ def _problems_of_cluster(case: SimulationCase) -> Iterator[str]:
 
 def _problems_of_run(case: SimulationCase) -> Iterator[str]:
     for number, fault in enumerate(case.faults):
-        if fault.kind not in KINDS:
-            yield f"faults[{number}].kind: {unknown('kind of fault', fault.kind, KINDS)}"
+        if fault.kind not in NAMED:
+            yield f"faults[{number}].kind: {unknown('kind of fault', fault.kind, NAMED)}"
         if not 0 <= fault.value < 1:
             yield f"faults[{number}].value is {fault.value}; give a number from 0 up to, and without, 1"
     for number, operation in enumerate(case.script):

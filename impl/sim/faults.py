@@ -57,6 +57,10 @@ again after a while (PT-04). Runs with partitions do not have it: their brokers 
 """
 UNNAMED = {"image_unnamed": 0.2}
 """By delivery of committed batches to a broker: they do not name the ranges of stream set objects (MD-03)."""
+RARE = {"stranger": 0.3}
+"""By ``TICK_MS``: a stranger sends the controllers a request that they have to refuse. A run has this kind only if its
+selection names it.
+"""
 
 TICK_MS = 500
 KINDS: dict[str, float] = {
@@ -64,6 +68,8 @@ KINDS: dict[str, float] = {
     **UNNAMED,
 }  # fmt: skip
 """The usual rate of each kind."""
+NAMED = {**KINDS, **RARE}
+"""As KINDS, with the kinds that a run has only if they are named."""
 DRAWN = 0.5
 """The probability that a run has a kind."""
 FACTOR = 3.0
@@ -81,15 +87,15 @@ def swarm(seed: int, selection: str | Sequence[str] = "all") -> dict[str, float]
     if isinstance(selection, str) and selection != "all":
         selection = selection.split(",")
     if selection != "all":
-        unknown = sorted(set(selection) - set(KINDS))
+        unknown = sorted(set(selection) - set(NAMED))
         if unknown:
-            raise ValueError(f"there is no kind of fault named {', '.join(unknown)}; the kinds are {', '.join(KINDS)}")
+            raise ValueError(f"there is no kind of fault named {', '.join(unknown)}; the kinds are {', '.join(NAMED)}")
     draw = stream(seed, "swarm")
     found: dict[str, float] = {}
-    for kind, rate in KINDS.items():
+    for kind, rate in NAMED.items():
         # Two draws for each kind, whether the run has it or not: so the selection does not change the other rates.
         chance, weight = draw(), draw()
-        if chance < DRAWN if selection == "all" else kind in selection:
+        if chance < DRAWN and kind not in RARE if selection == "all" else kind in selection:
             found[kind] = rate * FACTOR ** (2 * weight - 1)
     return found
 

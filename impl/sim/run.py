@@ -26,6 +26,7 @@ from impl.sim.process import Make, Process
 from impl.sim.queue import Queue
 from impl.sim.script import ScriptOperation
 from impl.sim.store_faults import FaultyStore
+from impl.sim.strangers import Stranger, Strangers
 from impl.sim.stream_load import StreamLoad
 from impl.sim.tape import Fault, Tape, stream
 from impl.store.interface import ObjectStore
@@ -152,6 +153,7 @@ class Simulation:
         )
         self.fleet.cluster = self.cluster
         self.chaos = Chaos(self.queue, self.tape, self.fleet, self.cluster, self.network)
+        self.strangers = Strangers(self.queue, self.tape, self.cluster)
         parts = Parts(
             *(seed, options, self.queue, self.tape, self.network, self.fleet, self.cluster, self.history),
             advance=self._advance,
@@ -206,6 +208,7 @@ class Simulation:
         """Run all phases. Returns the condition that fails at the end; "" if all hold."""
         self.start()
         self.chaos.begin()
+        self.strangers.begin()
         last = self.begin + max((each.at for each in self.load.script), default=0) + GRACE_MS
         while self.queue.now < last and not self.load.has_ended():
             self._advance(min(last, self.queue.now + PERIOD_MS))
@@ -243,7 +246,8 @@ class Simulation:
         self.load.done(process, done)
 
     def _reply(self, sender: Any, reply: Reply) -> None:
-        self.load.reply(sender, reply)
+        if not isinstance(sender, Stranger):
+            self.load.reply(sender, reply)
 
     def _started(self, process: Process) -> None:
         self.load.started(process)

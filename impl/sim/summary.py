@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from impl.sim.awaits import awaits_of_brokers
 from impl.sim.check import Question
-from impl.sim.faults import KINDS
+from impl.sim.faults import KINDS, NAMED
 from impl.sim.outcome import Totals
 from impl.tasks import Place
 
@@ -68,14 +68,14 @@ def _happened(totals: Totals, many: bool, *, partitions: bool) -> list[str]:
 
 def _drawn(totals: Totals) -> list[str]:
     """The kinds of faults of one run."""
-    kinds = [kind for kind in KINDS if totals.drew[kind] or totals.happened[kind]]
+    kinds = [kind for kind in NAMED if totals.drew[kind] or totals.happened[kind]]
     return [f"{kind} {totals.happened[kind]:,}" for kind in kinds] or ["none"]
 
 
 def _kinds(totals: Totals) -> list[str]:
     """A table of the kinds of faults."""
     lines = ["", f"  {'fault':22}{'runs that drew it':>18}{'runs in which it happened':>25}{'times':>10}"]
-    for kind in KINDS:
+    for kind in [kind for kind in NAMED if kind in KINDS or totals.drew[kind]]:
         drew, had = totals.drew[kind], totals.had[kind]
         share = f"{had:,} ({100 * had / drew:.0f} %)" if drew else "-"
         lines.append(f"  {kind:22}{drew:>18,}{share:>25}{totals.happened[kind]:>10,}")

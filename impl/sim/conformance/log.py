@@ -8,6 +8,7 @@ from impl.sim.conformance.lines import LineCollector, Processes
 from impl.sim.conformance.requests import Requests
 from impl.sim.conformance.takeovers import Takeovers
 from impl.sim.event_log import EventLog, ExecutedRequest
+from impl.sim.strangers import Stranger
 
 
 def conform_log(log: EventLog) -> bytes:
@@ -24,7 +25,9 @@ def conform_log(log: EventLog) -> bytes:
     closes = Closes(lines, processes, requests)
     for index, event in enumerate(events):
         if isinstance(event[3], ExecutedRequest):
-            requests.execute(index, event[3])
+            # The requests of strangers are refused, and change nothing.
+            if event[3].sender != Stranger.name:
+                requests.execute(index, event[3])
         elif event[1] in processes.of:
             takeovers.see(index, event)
             appends.see(index, event)

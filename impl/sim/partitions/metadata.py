@@ -29,7 +29,7 @@ class Metadata:
         for batch in batches:
             replay((batch,), self.image)
             for record in batch.records:
-                if isinstance(record, Partition | PartitionChange):
+                if isinstance(record, Partition | PartitionChange) and record.topic == TOPIC:
                     self._led(record.partition, self.image.partitions[TOPIC, record.partition].leader)
 
     def _led(self, partition: int, leader: int) -> None:

@@ -1,0 +1,201 @@
+"""Strangers: programs that send the controllers a request which nobody should have sent.
+
+A process that everybody takes for dead, an old tool, an operator with a wrong list: any of them may ask for anything at
+any time, and the models let them. Here a stranger knows the metadata, and asks for something that the rules refuse, or
+that changes nothing. So a run with strangers has to go on as if they were not there. It hears no answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+from impl import wire
+from impl.controller.commits import SetCommit, StreamCommit
+from impl.controller.continuity import CommittedRange
+from impl.controller.nodes import has_opening, owner_of, stored_registration
+from impl.items import CloseItem, OpenItem, TrimItem
+from impl.metadata.image import Image, StreamRange
+from impl.records import ObjectState, StreamState
+from impl.sim.cluster import ControllerCluster
+from impl.sim.faults import RARE, TICK_MS
+from impl.sim.partitions.metadata import TOPIC
+from impl.sim.queue import Queue
+from impl.sim.tape import Tape, stream
+
+NOBODY = 1_000
+"""The number of a node, a partition, a stream or an object that does not exist."""
+ABSENT = 1_000_000
+T = TypeVar("T")
+Draw = Callable[[], float]
+
+
+class Stranger:
+    """The sender of these requests. It is no process of a broker."""
+
+    name = "stranger"
+
+
+class Strangers:
+    """Decides every ``TICK_MS`` whether a stranger sends a request."""
+
+    def __init__(self, queue: Queue, tape: Tape, cluster: ControllerCluster) -> None:
+        self._queue, self._tape, self._cluster = queue, tape, cluster
+        self._sender = Stranger()
+        self._number = 0
+
+    def begin(self) -> None:
+        """Begin to decide."""
+        fault = self._tape.site("strangers", tuple(RARE)).decide(self._queue.now)
+        leader = self._cluster.leader
+        if fault is not None and leader is not None and leader.term is not None:
+            draw = stream(int(fault.value * 2**53), "stranger")
+            bodies = list(_requests(leader.image, draw))
+            self._tape.happened(fault)
+            self._number += 1
+            request = wire.Request(0, self._number, bodies[int(draw() * len(bodies))])
+            self._cluster.arrive(self._sender, self._cluster.home, request)
+        if not self._tape.is_quiet:
+            self._queue.at(self._queue.now + TICK_MS, self.begin)
+
+
+def _one(draw: Draw, items: Sequence[T]) -> T:
+    return items[int(draw() * len(items))]
+
+
+def _requests(image: Image, draw: Draw) -> Iterator[wire.Body]:
+    """Requests about one node and one stream, of which the rules refuse each that would change something."""
+    yield wire.DescribeStreams()
+    yield wire.DeleteStreams(NOBODY, 0, (ABSENT,))
+    yield from _of_topics()
+    if image.partitions:
+        yield from _of_partition(image, draw)
+    if image.nodes:
+        node = _one(draw, sorted(image.nodes))
+        yield from _of_node(image, node)
+        owned = [each for each in sorted(image.streams) if image.current_range(each) is not None]
+        unopened = [each for each in sorted(image.streams) if image.current_range(each) is None]
+        if unopened:
+            epoch, row = image.nodes[node].epoch, image.streams[unopened[0]]
+            yield wire.OpenStreams(node, epoch, (OpenItem(unopened[0], row.epoch),))
+            yield wire.CloseStreams(node, epoch, (CloseItem(unopened[0], row.epoch),))
+        if owned:
+            chosen = _one(draw, owned)
+            current = image.current_range(chosen)
+            assert current is not None, "the stream has an owner"
+            yield from _of_stream(image, node, chosen, current)
+
+
+def _of_node(image: Image, node: int) -> Iterator[wire.Body]:
+    epoch = image.nodes[node].epoch
+    yield wire.GetOpeningStreams(node, epoch - 1)
+    stored = stored_registration(image, node)
+    if stored is not None and stored.epoch:
+        yield wire.RegisterNode(node, stored.epoch - 1)
+    if has_opening(image, node):
+        yield wire.UnregisterNode(node)
+    yield wire.OpenStreams(node, epoch, (OpenItem(ABSENT, 1),))
+    yield wire.CloseStreams(node, epoch, (CloseItem(ABSENT, 1),))
+    yield from _of_objects(image, node, epoch)
+
+
+def _of_objects(image: Image, node: int, epoch: int) -> Iterator[wire.Body]:
+    """Commits of objects in a wrong state, and compactions of objects that are not there."""
+    held = [each for other, objects in sorted(image.set_objects.items()) if other != node for each in sorted(objects)]
+    compacted = [(ABSENT,), (held[0],) if held else ()]
+    for number in (ABSENT, *_first_in(image, ObjectState.MARK_DESTROYED)):
+        yield wire.CommitStreamSetObject(SetCommit(node, epoch, number, 0))
+        yield wire.CommitStreamObject(StreamCommit(node, epoch, number, 0, ABSENT, -1, 0, 1))
+    for number in (ABSENT, *_first_in(image, ObjectState.PREPARED)):
+        yield wire.CommitStreamSetObject(SetCommit(node, epoch, number, 0, compacted=(number,)))
+        yield wire.CommitStreamObject(StreamCommit(node, epoch, number, 0, ABSENT, -1, 0, 1, (number,)))
+    for sources in filter(None, compacted):
+        yield wire.CommitStreamSetObject(SetCommit(node, epoch, -1, 0, compacted=sources))
+    yield wire.CommitStreamObject(StreamCommit(node, epoch, -1, 0, ABSENT, -1, 0, 1, (ABSENT,)))
+
+
+def _first_in(image: Image, state: ObjectState) -> list[int]:
+    return [number for number, row in sorted(image.objects.items()) if row.state is state][:1]
+
+
+def _of_stream(image: Image, node: int, number: int, current: StreamRange) -> Iterator[wire.Body]:
+    row, owner = image.streams[number], owner_of(image, number)
+    epoch = image.nodes[node].epoch
+    is_open = row.state is StreamState.OPENED
+    yield wire.OpenStreams(NOBODY, epoch, (OpenItem(number, row.epoch + 1),))
+    yield wire.OpenStreams(node, epoch - 1, (OpenItem(number, row.epoch + 1),))
+    yield wire.OpenStreams(node, epoch, (OpenItem(number, row.epoch - 1),))
+    if is_open:
+        yield wire.OpenStreams(node, epoch, (OpenItem(number, row.epoch + 1),))
+        yield wire.DeleteStreams(node, epoch, (number,))
+    if node != owner:
+        yield wire.OpenStreams(node, epoch, (OpenItem(number, row.epoch),))
+        yield wire.CloseStreams(node, epoch, (CloseItem(number, row.epoch),))
+        yield wire.TrimStreams(node, epoch, (TrimItem(number, row.epoch, row.end),))
+    for other in (row.epoch - 1, row.epoch + 1):
+        yield wire.CloseStreams(owner, _epoch(image, owner), (CloseItem(number, other),))
+        yield wire.TrimStreams(owner, _epoch(image, owner), (TrimItem(number, other, row.end),))
+        yield wire.CommitStreamObject(StreamCommit(owner, _epoch(image, owner), -1, 0, number, other, 0, 1))
+    yield wire.TrimStreams(owner, _epoch(image, owner), (TrimItem(number, row.epoch, row.start - 1),))
+    yield wire.TrimStreams(owner, _epoch(image, owner), (TrimItem(number, row.epoch, row.start),))
+    if not is_open:
+        yield wire.TrimStreams(owner, _epoch(image, owner), (TrimItem(number, row.epoch, row.end + 1),))
+        yield wire.CloseStreams(owner, _epoch(image, owner), (CloseItem(number, row.epoch, current.end + 1),))
+    elif row.end:
+        yield wire.CloseStreams(owner, _epoch(image, owner), (CloseItem(number, row.epoch, row.end - 1),))
+    if image.active_entry(owner, number) is not None:
+        for same_or_next in (row.epoch, row.epoch + 1):
+            yield wire.OpenStreams(owner, _epoch(image, owner), (OpenItem(number, same_or_next),))
+    yield from _commits(image, node, number)
+    yield from _commits(image, owner, number)
+
+
+def _epoch(image: Image, node: int) -> int:
+    """The node epoch that the controllers have of a node."""
+    return image.nodes[node].epoch if node in image.nodes else 0
+
+
+def _commits(image: Image, node: int, number: int) -> Iterator[wire.Body]:
+    """Commits of ranges that do not continue what is committed. No object belongs to them."""
+    row, epoch = image.streams[number], _epoch(image, node)
+    entry = image.active_entry(node, number)
+    starts = [row.end + 1, row.end - 1] if entry is None else [entry.start + 1, entry.start]
+    ends = [start + 1 for start in starts] if entry is None else [entry.to, entry.to + 1]
+    for start, end in zip(starts, ends, strict=True):
+        if row.start < end and start < end:
+            ranges = (CommittedRange(number, start, end),)
+            yield wire.CommitStreamSetObject(SetCommit(node, epoch, -1, 0, ranges=ranges))
+
+
+def _of_topics() -> Iterator[wire.Body]:
+    """Topics with wrong lists of brokers, and requests about partitions that do not exist."""
+    lists: tuple[tuple[tuple[int, ...], bool], ...] = (((), True), ((1, 2), True), ((1, 1), False), ((NOBODY,), True))
+    for brokers, elastic in lists:
+        yield wire.CreateTopic("stranger", (brokers,), elastic)
+    yield wire.AlterReassignments({TOPIC: {NOBODY: (1,)}})
+    yield wire.ElectLeader(TOPIC, NOBODY)
+    yield wire.RenewEpoch(1, ABSENT, TOPIC, NOBODY, 0)
+    yield wire.AlterPartition(TOPIC, NOBODY, 1, (1,))
+    yield wire.AlterPartition("stranger", 0, 1, (1,))
+
+
+def _of_partition(image: Image, draw: Draw) -> Iterator[wire.Body]:
+    """Moves, elections and changes of the ISR that are not possible now."""
+    (topic, number), row = _one(draw, sorted(image.partitions.items()))
+    wrong: list[tuple[int, ...]] = [(), (1, 2), (NOBODY,)]
+    wrong += [(broker,) for broker, state in sorted(image.brokers.items()) if state == "fenced"]
+    yield from (wire.AlterReassignments({topic: {number: brokers}}) for brokers in wrong)
+    if row.marker is None and not row.original:
+        yield wire.AlterReassignments({topic: {number: None}})
+    if row.leader < 0 and not any(image.brokers.get(broker) in ("active", "shutting_down") for broker in row.replicas):
+        yield wire.ElectLeader(topic, number)
+        yield wire.ElectLeader(topic, number, "unclean")
+    if row.leader >= 0:
+        yield wire.ElectLeader(topic, number, "unclean")
+        others = [broker for broker in sorted(image.brokers) if broker != row.leader] or [NOBODY]
+        yield wire.AlterPartition(topic, number, row.leader, (row.leader, others[0]))
+        yield wire.AlterPartition(topic, number, others[0], (row.leader,))
+        yield wire.AlterPartition(topic, number, row.leader, (others[0],))
+        for add in (-1, 1):
+            yield wire.AlterPartition(topic, number, row.leader, (row.leader,), row.leader_epoch + add)
+            yield wire.AlterPartition(topic, number, row.leader, (row.leader,), None, row.partition_epoch + add)
