@@ -15,6 +15,7 @@ from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.ir.errors import UsageError
 from impl.cli import as_model as model_run
 from impl.cli import move as move_command
+from impl.cli.guard_options import NO_GUARDS, GuardOptions
 from impl.cli.move import NO_MOVE, MoveOptions
 from impl.cli.question import drawn_question
 from impl.cli.question import refuse as _refuse
@@ -61,6 +62,7 @@ def simulate(
     budget: str | None = None,
     json: Switch = False,
     move: MoveOptions = NO_MOVE,
+    rules: GuardOptions = NO_GUARDS,
     reports: Reports = NO_REPORTS,
 ) -> int:
     """Simulate a cluster of brokers on an object store under faults, and let oracles judge what its clients saw.
@@ -126,6 +128,8 @@ def simulate(
         Print the result as JSON and nothing else.
     move
         A move of one partition.
+    rules
+        All rules of the implementation.
     reports
         Reports for other tools.
     """
@@ -145,8 +149,17 @@ def simulate(
         "--keep-going": keep_going or None,
         "--no-shrink": None if shrink else True,
     }
+    shown_of_run = {"--log": log, "--timeline": timeline or None, "--mended": mended or None, "--budget": budget}
+    if rules.asked:
+        other = {"--generation": generation, "--version": version, "--history": history, "--as-model": as_model}
+        given = {"FILE": file, **drawn, **shown_of_run, **other, **move.given, "--jobs": None, "--budget": None}
+        _refuse({**given, "--scenario": move.scenario, "--json": json or None}, "all rules are meant")
+        reports.refuse("a page of rules has no verdict")
+        from impl.cli.guards import run as run_guards  # noqa: PLC0415 - it loads the models and their judge
+
+        return run_guards(rules, jobs, _limits(budget))
+    _refuse(rules.given, "it belongs to --update")
     if move.scenario is not None:
-        shown_of_run = {"--log": log, "--timeline": timeline or None, "--mended": mended or None, "--budget": budget}
         given = {"FILE": file, **drawn, **shown_of_run, "--as-model": as_model}
         _refuse(given, "it belongs to runs under faults, and --scenario has none")
         reports.refuse("a move has no verdict")

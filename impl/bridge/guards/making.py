@@ -1,0 +1,145 @@
+"""Makes the rows of all rules: first the runs of the default mix with all rules, then the trials of each rule."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import takewhile
+from typing import TypeVar
+
+import msgspec
+
+from holdfast.check.worker_pool import WorkerPool
+from holdfast.ir.errors import HoldfastError
+from impl.bridge.guards.progress import GuardProgress, RunDecisions
+from impl.bridge.guards.row import GuardRow, GuardStore
+from impl.bridge.guards.trial import TRIES, GuardTrial, evidence, reached
+from impl.rules import guards
+from impl.sim.check import check
+from impl.sim.mix import question
+
+CHUNK = 10
+"""The number of runs of one task."""
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class ViolatedMixError(HoldfastError):
+    """A run of the mix is violated with all rules, so the lack of a rule would show nothing."""
+
+    exit_code = 12
+
+
+def made(
+    numbers: range, progress: GuardProgress, jobs: int, show: Callable[[str], None], go_on: Callable[[], bool]
+) -> GuardStore:
+    """The rows of all rules. ``show`` is told how much is left.
+
+    If ``go_on`` says no, the rules that were not tried have rows without a finder. Raises ViolatedMixError.
+    """
+    with _without_assertions(), WorkerPool(jobs, _prepare, None) as pool:
+        missing = [number for number in numbers if number not in progress.runs]
+        chunks = [tuple(missing[at : at + CHUNK]) for at in range(0, len(missing), CHUNK)]
+        for chunk in _each(pool, _decisions, chunks, lambda left: show(f"{left * CHUNK:,} runs are left")):
+            for each in chunk:
+                progress.runs[each.number] = each
+                progress.keep(run=each)
+            if not go_on():
+                break
+        # Interrupted, the runs that were made count, up to the first one that is missing.
+        runs = [progress.runs[number] for number in takewhile(progress.runs.__contains__, numbers)]
+        for run in runs:
+            if run.violated:
+                problem = f"run {run.number} of the mix is violated with all rules"
+                raise ViolatedMixError(f"{problem}: {run.violated}; mend the implementation first")
+        every = list(_tasks(runs))
+        # The rules that most runs reach are tried first: they take least time, and a limit may come.
+        tasks = sorted(every, key=lambda each: (-each.runs, each.trial.label))
+        tasks = [each for each in tasks if each.trial.label not in progress.rows]
+        for row in _each(pool, _row, tasks if go_on() else [], lambda left: show(f"{left} rules are left")):
+            progress.rows[row.label] = row
+            progress.keep(row=row)
+            if not go_on():
+                break
+    return GuardStore(
+        runs=len(runs), rows=tuple(progress.rows.get(each.trial.label) or _untried(each) for each in every)
+    )
+
+
+def _untried(task: RowTask) -> GuardRow:
+    return GuardRow(label=task.trial.label, decided=task.decided, runs=task.runs, said="not tried")
+
+
+@contextmanager
+def _without_assertions() -> Iterator[None]:
+    """Switch off assertions in the processes that start within the block: no rule is to be found by one."""
+    before = os.environ.get("PYTHONOPTIMIZE")
+    os.environ["PYTHONOPTIMIZE"] = "1"
+    try:
+        yield
+    finally:
+        del os.environ["PYTHONOPTIMIZE"]
+        if before is not None:
+            os.environ["PYTHONOPTIMIZE"] = before
+
+
+def _prepare(_: None) -> None:
+    if __debug__:
+        raise RuntimeError("assertions are on")
+
+
+def _each(pool: WorkerPool, work: Callable[[T], R], tasks: Sequence[T], waiting: Callable[[int], None]) -> Iterator[R]:
+    if tasks:
+        yield from pool.as_done(work, tasks, lambda left: waiting(len(left)))
+
+
+def _decisions(numbers: tuple[int, ...]) -> list[RunDecisions]:
+    found = []
+    for number in numbers:
+        checked = check(question(number))
+        said = checked.error or next((f"{each.oracle}: {each.message}" for each in checked.violations), "")
+        kinds = tuple(sorted(kind for kind, times in checked.run.happened.items() if times))
+        found.append(RunDecisions(number, checked.run.decided, kinds, said))
+    return found
+
+
+class RowTask(msgspec.Struct, frozen=True):
+    """The task of a process: a trial, and what the runs of the mix say of its rule."""
+
+    trial: GuardTrial
+    decided: int
+    runs: int
+    reached: int | None
+    kinds: tuple[str, ...]
+
+
+def _tasks(made: Sequence[RunDecisions]) -> Iterator[RowTask]:
+    """The task of each rule."""
+    for label in guards():
+        deciding = [each for each in made if label in each.decided]
+        simplest = min(deciding, key=lambda each: (len(each.kinds), each.number), default=None)
+        yield RowTask(
+            GuardTrial(label, _tried(deciding, label)),
+            sum(each.decided[label] for each in deciding),
+            len(deciding),
+            None if simplest is None else simplest.number,
+            () if simplest is None else simplest.kinds,
+        )
+
+
+def _tried(deciding: Sequence[RunDecisions], label: str) -> tuple[int, ...]:
+    """The runs to try: in turn one in which the rule decided most often, and one with a low number."""
+    often = sorted(deciding, key=lambda each: (-each.decided[label], each.number))
+    pairs = ((one.number, other.number) for one, other in zip(often, deciding, strict=True))
+    return tuple(dict.fromkeys(number for pair in pairs for number in pair))[:TRIES]
+
+
+def _row(task: RowTask) -> GuardRow:
+    label, found = task.trial.label, evidence(task.trial)
+    kinds = () if task.reached is None else reached(task.reached, label, task.kinds)
+    return GuardRow(
+        label=label, decided=task.decided, runs=task.runs, reached=task.reached, faults=kinds,
+        **msgspec.structs.asdict(found),
+    )  # fmt: skip

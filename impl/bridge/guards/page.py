@@ -1,0 +1,113 @@
+"""The page of the implementation's rules: what finds the lack of each, and what the models say of the same rule."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from holdfast.check.mutate.guards import Guard, GuardTable, because
+from impl.bridge.guards.row import GuardRow, GuardStore
+from impl.sim.mix import command, question
+
+HEAD = """\
+# The rules of the implementation, and what finds their lack
+
+Every rule of the [reference implementation](simulate.md) with a label, what reaches it, and what finds its removal.
+The runs are those of the *default mix* (`impl/sim/mix.py`): half of them with streams and half with partitions, of both
+versions and both generations, with no faults, with few kinds, or with half of all kinds. Assertions are switched off.
+
+- *reached by*: the kinds of faults with which a run of the mix reaches the rule; without any one of them it does not.
+- *decided*: how often the rule refused a request or decided a branch, and in how many runs.
+- *found by* an **oracle**: it objects to the run without the rule. **conform**: no oracle objects to the runs that were
+  tried, and a model does not allow the log of the run. **machine**: neither does, and controller and model differ in a
+  walk in which both get the same requests. In each case the same run with all rules is in order.
+- **redundant**: none of these finds the removal, for another rule decides in its place. With both removed, the run
+  shows what the row says; without the other rule alone, it does not.
+- **scenario**: only a file of `tests/scenarios` fails without the rule.
+- **node error**: a node ends with an error that no rule describes.
+- *in the models*: the rows of [the guards](guards.md) that name the rule, with what the model without it shows.
+
+This page is generated: `holdfast simulate --update` tries all rules and stores what finds them, and
+`holdfast simulate --guards docs/impl-guards.md` writes it.
+"""
+
+
+def page(
+    store: GuardStore, tables: Sequence[GuardTable], results: Mapping[str, Any], link: Callable[[str], str]
+) -> str:
+    """The page, in Markdown. ``tables``, ``results``: the guards of the models. ``link`` adds links to rule ids."""
+    counted = Counter(_way(row) or "found by nothing" for row in store.rows)
+    ways = ", ".join(f"{number} {way}" for way, number in counted.most_common())
+    lines = [HEAD, f"{store.runs:,} runs, {len(store.rows)} rules: {ways}.", ""]
+    lines += ["| rule | reached by | decided | found by | the run | in the models |", "|---|---|---|---|---|---|"]
+    for row in store.rows:
+        models = "<br>".join(_in_models(row.label, tables, results, link))
+        cells = (link(row.label), _reached(row), _decided(row), _found(row), _run(row), models)
+        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    return "\n".join([*lines, ""])
+
+
+def _way(row: GuardRow) -> str:
+    return "redundant" if row.partner else row.finder
+
+
+def _reached(row: GuardRow) -> str:
+    if row.reached is None:
+        return "no run"
+    return f"{', '.join(row.faults) or 'no faults'} (run {row.reached})"
+
+
+def _decided(row: GuardRow) -> str:
+    return f"{row.decided:,} in {row.runs:,}"
+
+
+def _found(row: GuardRow) -> str:
+    said = f"{row.by}: {row.said}" if row.said else row.by
+    if not row.finder:
+        return "nothing"
+    if row.partner:
+        return f"**redundant**: {row.partner} decides instead; without both, {row.finder} {said}"
+    return f"**{row.finder}** {said}"
+
+
+def _run(row: GuardRow) -> str:
+    """The command that shows the removal; of a walk, its model and its seed."""
+    if row.file:
+        named = f"scenario run {row.file} --without {row.label}" if row.finder == "scenario" else f"simulate {row.file}"
+        return f"`holdfast {named}`"
+    if row.run is None:
+        return ""
+    removed = (row.label, *([row.partner] if row.partner else []))
+    if row.finder == "machine":
+        return f"`{row.by}` beside the controller, seed {row.run}"
+    said = command(question(row.run, removed))
+    return f"`{said}`" if row.finder != "conform" else f"`{said} --log e.ndjson`, judged by `{row.by}`"
+
+
+def _in_models(
+    label: str, tables: Sequence[GuardTable], results: Mapping[str, Any], link: Callable[[str], str]
+) -> Iterator[str]:
+    """The guards that stand for a rule, each with the results of its mutants that remove the rule."""
+    for guard in (guard for table in tables for guard in table.guards):
+        mutants = [name for name in guard.mutants if _is_of(name.partition(":")[2], label)]
+        shown = [f"`{name.partition(':')[0]}` {because(row)}" for name in mutants if (row := _row(name, results))]
+        if shown:
+            yield f"{link(guard.id)} {'; '.join(shown)}"
+        elif not guard.mutants and _cites(guard, label):
+            yield f"{link(guard.id)} not modelled yet"
+
+
+def _is_of(mutant: str, label: str) -> bool:
+    """Whether a mutant removes the rule with a label: the same label, or one of both is the whole rule."""
+    plain, rule = mutant.partition("@")[0], label.partition(".")[0]
+    return plain in (label, rule) or (label == rule and plain.partition(".")[0] == rule)
+
+
+def _cites(guard: Guard, label: str) -> bool:
+    return label.partition(".")[0] in guard.guard.replace("/", " ").split()
+
+
+def _row(name: str, results: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    model, _, mutant = name.partition(":")
+    return next((row for row in results.get(model, {}).get("mutants", ()) if row["mutant"] == mutant), None)

@@ -1,0 +1,220 @@
+"""Tries what finds the lack of one rule: an oracle, a walk beside a model, a model that judges the log of a run.
+
+A run in which a rule decides nothing is the same without the rule. So only runs in which it decided something are made
+without it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from impl.bridge.guards.conformance import objection
+from impl.bridge.guards.row import Finder, GuardRow
+from impl.bridge.guards.walk import disagreement
+from impl.bridge.missing_rules import fails_without
+from impl.bridge.pairings import PAIRINGS, pairing
+from impl.rules import without
+from impl.scenario.language import Scenario, read_file
+from impl.sim.case_file import read_case
+from impl.sim.check import NODE_ERROR, CheckResult, check
+from impl.sim.mix import question
+
+TRIES, JUDGED, OF_BOTH = 5, 1, 3
+"""The most runs that are made without a rule; whose logs the models judge; that are made without two rules."""
+PARTNERS = 1
+"""The most rules that are tried as the one that decides in the place of another."""
+WALKS = 4
+"""The number of walks beside each model that has the rule."""
+SCENARIOS, KEPT = Path("tests/scenarios"), Path("corpus")
+
+
+class GuardTrial(msgspec.Struct, frozen=True):
+    """The task of a process: a rule, and the runs of the default mix to try, in each of which it decided something."""
+
+    label: str
+    numbers: tuple[int, ...]
+
+
+class GuardEvidence(msgspec.Struct, frozen=True):
+    """What finds the lack of some rules, as in ``GuardRow``."""
+
+    finder: Finder
+    by: str = ""
+    run: int | None = None
+    file: str = ""
+    said: str = ""
+    partner: str = ""
+
+
+NOTHING = GuardEvidence("")
+
+
+class Lack:
+    """Runs without some rules. ``error``: the first run that a node has ended with an error."""
+
+    def __init__(self, *labels: str) -> None:
+        self.error = NOTHING
+        self._labels = labels
+        self._made: dict[int, CheckResult] = {}
+
+    def by_oracle(self, numbers: Sequence[int]) -> GuardEvidence:
+        """The first run that an oracle objects to. With all rules, no oracle may object to it."""
+        for number in numbers:
+            violations = self._run(number).violations
+            if not violations:
+                continue
+            first = violations[0]
+            if first.oracle == NODE_ERROR:
+                if not self.error.finder:
+                    self.error = GuardEvidence("node error", first.oracle, number, said=first.message)
+            elif not check(question(number)).violations:
+                return GuardEvidence("oracle", first.oracle, number, said=first.message)
+        return NOTHING
+
+    def by_conformance(self, numbers: Sequence[int]) -> GuardEvidence:
+        """The first run that a model does not allow, though no oracle objects. The models allow it with all rules."""
+        for number in numbers:
+            checked = self._run(number)
+            if checked.violations:
+                continue
+            found = objection(question(number), checked)
+            if found is not None and objection(question(number), check(question(number))) is None:
+                return GuardEvidence("conform", found[0], number, said=found[1])
+        return NOTHING
+
+    def by_walk(self, name: str, seed: int) -> GuardEvidence:
+        """The difference in a walk beside a model. With all rules, there may be none."""
+        with without(*self._labels):
+            found = disagreement(pairing(name), seed)
+        if found is None or disagreement(pairing(name), seed) is not None:
+            return NOTHING
+        return GuardEvidence("machine", name, seed, said=str(found).partition("\n")[0])
+
+    def by_walks(self, names: Sequence[str]) -> GuardEvidence:
+        """The first walk in which controller and model differ."""
+        walks = (self.by_walk(name, seed) for seed in range(WALKS) for name in names)
+        return next((each for each in walks if each.finder), NOTHING)
+
+    def instead(self, numbers: Sequence[int]) -> Iterator[str]:
+        """The rules that decide more often than with all rules, first those of most runs."""
+        more: Counter[str] = Counter()
+        for number in numbers:
+            usual = check(question(number)).run.decided
+            more.update(label for label, times in self._run(number).run.decided.items() if times > usual.get(label, 0))
+        yield from (label for label, _ in more.most_common())
+
+    def _run(self, number: int) -> CheckResult:
+        if number not in self._made:
+            self._made[number] = check(question(number, self._labels))
+        return self._made[number]
+
+
+def evidence(trial: GuardTrial) -> GuardEvidence:
+    """What finds the lack of the rule; the first of several."""
+    return next((each for each in _found(trial) if each.finder), NOTHING)
+
+
+def _found(trial: GuardTrial) -> Iterator[GuardEvidence]:
+    numbers, lack = trial.numbers[:TRIES], Lack(trial.label)
+    yield _by_kept_run(trial.label)
+    yield lack.by_oracle(numbers)
+    yield lack.by_walks(_models(trial.label))
+    yield lack.by_conformance(numbers[:JUDGED])
+    partners = (each for each in lack.instead(numbers[:JUDGED]) if each != trial.label)
+    for partner, _ in zip(partners, range(PARTNERS), strict=False):
+        yield _of_both(trial, partner)
+    yield lack.error
+    yield _by_scenarios(trial.label)
+
+
+def _of_both(trial: GuardTrial, partner: str) -> GuardEvidence:
+    """What finds the lack of both rules, where the lack of the partner alone shows nothing."""
+    found = Lack(trial.label, partner).by_oracle(trial.numbers[:OF_BOTH])
+    if found.run is not None and Lack(partner).by_oracle([found.run]).finder:
+        return NOTHING
+    if not found.finder:
+        models = [each for each in _models(trial.label) if each in _models(partner)]
+        found = Lack(trial.label, partner).by_walks(models)
+        if found.run is not None and Lack(partner).by_walk(found.by, found.run).finder:
+            return NOTHING
+    return msgspec.structs.replace(found, partner=partner) if found.finder else found
+
+
+def _models(label: str) -> list[str]:
+    """The models beside which the controller walks, as far as they have the rule."""
+    return [name for name in PAIRINGS if label.partition(".")[0] in _rule_ids(name)]
+
+
+@cache
+def _rule_ids(name: str) -> frozenset[str]:
+    """The ids of the rules that a model has."""
+    return frozenset(rule.label.partition(".")[0] for rule in pairing(name).machine.system.rules)
+
+
+@cache
+def _scenarios() -> list[tuple[str, Scenario]]:
+    """The scenarios of the repository, with their files; none in another working directory."""
+    return [(path.as_posix(), each) for path in sorted(SCENARIOS.rglob("*.yaml")) for each in read_file(path)]
+
+
+def _by_kept_run(label: str) -> GuardEvidence:
+    """The first kept run without a rule that an oracle objects to, and not with the rule."""
+    for path in sorted(KEPT.glob(f"*-without-{label}-*.json")):
+        case = read_case(path, path.as_posix())
+        violations = check(case.question()).violations
+        whole = check(case.question(mended=True)).violations
+        if case.without == (label,) and violations and violations[0].oracle != NODE_ERROR and not whole:
+            said = violations[0].message
+            return GuardEvidence("oracle", violations[0].oracle, file=path.as_posix(), said=said)
+    return NOTHING
+
+
+def _by_scenarios(label: str) -> GuardEvidence:
+    """The first scenario that fails without a rule."""
+    for file, scenario in _scenarios():
+        if fails_without(scenario, label):
+            return GuardEvidence("scenario", file=file, said=scenario.name)
+    return NOTHING
+
+
+def repeated(row: GuardRow) -> GuardEvidence:
+    """What the run, the walk or the file of a row shows now. Nothing, if the partner alone shows something, too."""
+    if row.finder == "scenario":
+        return _by_scenarios(row.label)
+    if row.file:
+        return _by_kept_run(row.label)
+    labels = (row.label, row.partner) if row.partner else (row.label,)
+    found = _again(row, Lack(*labels))
+    if row.partner and _again(row, Lack(row.partner)).finder:
+        return NOTHING
+    return msgspec.structs.replace(found, partner=row.partner) if found.finder else found
+
+
+def _again(row: GuardRow, lack: Lack) -> GuardEvidence:
+    assert row.run is not None, "the finder of the row has a run"
+    match row.finder:
+        case "machine":
+            return lack.by_walk(row.by, row.run)
+        case "conform":
+            return lack.by_conformance([row.run])
+        case _:
+            found = lack.by_oracle([row.run])
+            return found if found.finder else lack.error
+
+
+def reached(number: int, label: str, kinds: Sequence[str]) -> tuple[str, ...]:
+    """A small set of kinds of faults, out of ``kinds``, with which a run of the mix still reaches a rule.
+
+    Each kind is left out in turn; it stays out if the rule then decides something anyhow.
+    """
+    kept = list(kinds)
+    for kind in kinds:
+        fewer = tuple(each for each in kept if each != kind)
+        if check(question(number, faults=fewer)).run.decided.get(label, 0):
+            kept.remove(kind)
+    return tuple(kept)

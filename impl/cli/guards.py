@@ -1,0 +1,75 @@
+"""``holdfast simulate --update`` and ``--guards``: what finds the lack of each rule of the implementation."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from functools import partial
+
+from holdfast.check.budget import Budget, Meter, interruptible
+from holdfast.check.mutate.guards import GUARDS, RESULTS, read_guards, read_results
+from holdfast.check.rules.book import book_beside
+from holdfast.check.rules.page import PAGES, link_ids
+from holdfast.cli.output import Ticker, check_writable, note, say, write
+from holdfast.ir.errors import UsageError
+from holdfast.ir.load import model_folders
+from impl.bridge.guards.making import made
+from impl.bridge.guards.page import page
+from impl.bridge.guards.progress import GuardProgress
+from impl.bridge.guards.row import FILE, GuardStore, read, text, undecided, unfound
+from impl.cli.guard_options import GuardOptions
+from impl.sim.mix import RUNS
+
+COMPLETE, INCOMPLETE, OUT_OF_BUDGET = 0, 10, 20
+
+
+def run(options: GuardOptions, jobs: int | None, limits: Budget) -> int:
+    """Try all rules, or write the page. Returns the exit code.
+
+    After trials it is 10 if a rule decided nothing or nothing finds its lack, and 20 if a limit came first.
+    """
+    meter = Meter(limits)
+    for path in (options.guards, options.resume):
+        if path is not None:
+            check_writable(path)
+    if options.update:
+        numbers = range(options.runs or RUNS)
+
+        def go_on() -> bool:
+            meter.look(0, 0, 0, 0)
+            return meter.spent is None
+
+        with interruptible(meter), Ticker() as ticker:
+            processes = jobs or len(os.sched_getaffinity(0))
+            store = made(numbers, GuardProgress(options.resume), processes, ticker.show, go_on)
+        write(FILE, text(store))
+        note(f"holdfast: stored in {FILE}")
+    else:
+        store = read()
+    if options.guards is not None:
+        write(options.guards, page_of(store))
+        note(f"holdfast: {options.guards} is written")
+    code = _report(store) if options.update else COMPLETE
+    if meter.spent is not None:
+        note(f"holdfast: ended by {meter.spent}; go on with --resume")
+    return code if meter.spent is None else OUT_OF_BUDGET
+
+
+def page_of(store: GuardStore) -> str:
+    """The page of the stored rows, with the guards of the models."""
+    folder = next(iter(model_folders()), None)
+    if folder is None:
+        raise UsageError("there are no models; run this where models/ is")
+    link = partial(link_ids, book=book_beside(folder), folder=PAGES)
+    return page(store, read_guards(folder / GUARDS), read_results(folder / RESULTS), link)
+
+
+def _report(store: GuardStore) -> int:
+    counted = Counter("redundant" if row.partner else row.finder for row in store.rows)
+    said = ", ".join(f"{number} {way or 'found by nothing'}" for way, number in counted.most_common())
+    say(f"{len(store.rows)} rules, {store.runs:,} runs of the default mix: {said}")
+    lacking = {"decided nothing": undecided(store.rows), "found by nothing": unfound(store.rows)}
+    for what, labels in lacking.items():
+        if labels:
+            say(f"{what}: {', '.join(labels)}")
+    return INCOMPLETE if any(lacking.values()) else COMPLETE

@@ -1,0 +1,162 @@
+"""How the lack of a rule is found: the runs of the default mix, trials of one rule, and the files that keep them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from holdfast.cli.app import main
+from holdfast.ir.errors import UsageError
+from impl.bridge.guards.making import _tasks
+from impl.bridge.guards.progress import GuardProgress, RunDecisions
+from impl.bridge.guards.row import GuardRow, GuardStore, read, text, undecided, unfound
+from impl.bridge.guards.trial import NOTHING, TRIES, GuardTrial, Lack, evidence, reached
+from impl.bridge.guards.walk import disagreement
+from impl.bridge.pairings import pairing
+from impl.rules import guards
+from impl.sim.check import check
+from impl.sim.mix import command, question
+
+
+def first_run(version: str, partitions: int, kinds: int) -> int:
+    """The first run of the mix of a version, with streams or partitions, and with at least some kinds of faults."""
+    return next(
+        number
+        for number in range(1_000)
+        if (asked := question(number)).version == version
+        and asked.options.partitions == partitions
+        and asked.options.faults != "none"
+        and len(asked.options.faults) >= kinds
+    )
+
+
+def test_an_oracle_finds_a_lack() -> None:
+    """Without CL-08 an oracle objects to a run that it does not object to with all rules."""
+    number = first_run("legacy", 0, 1)
+    found = Lack("CL-08").by_oracle([number])
+    assert (found.finder, found.run) == ("oracle", number)
+    assert not check(question(number)).violations
+
+
+def test_a_walk_finds_a_lack() -> None:
+    """Without CA-41 the controller differs from the model in some walk, and with all rules it does not."""
+    found = Lack("CA-41").by_walks(["cancellation"])
+    assert found.finder == "machine"
+    assert found.run is not None
+    assert found == Lack("CA-41").by_walk("cancellation", found.run)
+    assert disagreement(pairing("cancellation"), found.run) is None
+
+
+def test_models_allow_a_run_with_all_rules() -> None:
+    """Nothing lacks, so no model objects."""
+    assert Lack().by_conformance([first_run("legacy", 0, 1)]) == NOTHING
+
+
+def test_a_kept_run_counts_as_the_oracle_that_objects() -> None:
+    """A rule that has a kept run needs no run of the mix."""
+    found = evidence(GuardTrial("ST-14", ()))
+    assert (found.finder, found.by) == ("oracle", "log")
+    assert found.file.startswith("corpus/V6-without-ST-14-log-")
+
+
+def test_kinds_of_faults_that_reach_nothing_are_left_out() -> None:
+    """ST-14 decides something in every run with moves, so it needs no fault at all."""
+    number = first_run("V6", 0, 2)
+    assert reached(number, "ST-17.seal", tuple(question(number).options.faults)) == ()
+
+
+def test_tasks_tell_what_runs_say() -> None:
+    """A task has the runs to try, the counts, and the run with the fewest kinds of faults."""
+    runs = [RunDecisions(number, {"ST-14": 1 + number % 5}, ("loss",) * (number % 3 + 1)) for number in range(40)]
+    tasks = {each.trial.label: each for each in _tasks(runs)}
+    assert list(tasks) == list(guards())
+    task = tasks["ST-14"]
+    assert (task.decided, task.runs, task.reached, task.kinds) == (120, 40, 0, ("loss",))
+    assert len(set(task.trial.numbers)) == len(task.trial.numbers) == TRIES
+    assert {4, 0} <= set(task.trial.numbers)
+    assert (tasks["ST-12"].runs, tasks["ST-12"].reached, tasks["ST-12"].trial.numbers) == (0, None, ())
+
+
+def test_a_rule_that_decided_nothing_is_named() -> None:
+    """Rules that decided nothing, and rules that nothing finds, are told apart."""
+    rows = (GuardRow(label="ST-12"), GuardRow(label="ST-14", decided=1, runs=1, finder="oracle", by="log", run=1))
+    assert undecided(rows) == ["ST-12"]
+    assert unfound(rows) == ["ST-12"]
+
+
+def test_a_file_without_rows_is_refused(tmp_path: Path) -> None:
+    """The message names the file and the remedy."""
+    file = tmp_path / "guards.json"
+    file.write_text('{"runs": 1}')
+    with pytest.raises(UsageError, match=r"guards.json: holds no rows .*write it anew with `holdfast simulate"):
+        read(file)
+    with pytest.raises(UsageError, match="cannot be read"):
+        read(tmp_path / "none.json")
+    store = GuardStore(runs=1, rows=(GuardRow(label="ST-12"),))
+    file.write_text(text(store))
+    assert read(file) == store
+    assert msgspec.json.decode(text(store))["rows"] == [{"label": "ST-12"}]
+
+
+def test_a_command_of_the_page_makes_the_run_of_the_mix() -> None:
+    """A command has every option by which a run of the mix differs from the defaults."""
+    asked = [question(number, ("ST-14",)) for number in range(40)]
+    assert {each.version for each in asked} == {"V6", "legacy"}
+    assert {bool(each.options.partitions) for each in asked} == {True, False}
+    for each in asked:
+        words = command(each).split()
+        given = dict(zip(words[2::2], words[3::2], strict=True))
+        faults = given["--faults"]
+        assert given["--seed"] == str(each.seed)
+        assert given["--without"] == "ST-14"
+        assert each.options.faults == (faults if faults == "none" else tuple(faults.split(",")))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("--runs", "5"), "--runs: it belongs to --update; leave it out"),
+        (("--resume", "a.ndjson"), "--resume: it belongs to --update; leave it out"),
+        (("--update", "--seed", "1"), "--seed: all rules are meant; leave it out"),
+        (("--update", "--without", "ST-14"), "--without: all rules are meant; leave it out"),
+        (("--guards", "page.md", "--partitions", "3"), "--partitions: all rules are meant; leave it out"),
+        (("--update", "--json"), "--json: all rules are meant; leave it out"),
+    ],
+)
+def test_options_that_do_not_go_together(
+    given: tuple[str, ...],
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An option of one run is refused where all rules are meant, and the other way round. No file is written."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["simulate", *given]) == 2
+    assert capsys.readouterr().err == f"holdfast: {said}\n"
+    assert not list(tmp_path.iterdir())
+
+
+def test_progress_is_kept(tmp_path: Path) -> None:
+    """A file has what was kept, without a last line that was not written to its end."""
+    path = tmp_path / "progress.ndjson"
+    progress = GuardProgress(path)
+    run = RunDecisions(3, {"ST-12": 2}, ("loss",))
+    progress.keep(run=run)
+    progress.keep(row=GuardRow(label="ST-12"))
+    whole = path.read_text()
+    path.write_text(whole + '{"row": {"la')
+    again = GuardProgress(path)
+    assert again.runs == {3: run}
+    assert again.rows == {"ST-12": GuardRow(label="ST-12")}
+    assert path.read_text() == whole
+    path.write_text('{"stamp": "0"}\n')
+    with pytest.raises(UsageError, match="was made with other code; remove it"):
+        GuardProgress(path)
+    for foreign in ("[]\n", "notes", '{"run": 1}\n'):
+        path.write_text(foreign)
+        with pytest.raises(UsageError, match="is no file of --resume"):
+            GuardProgress(path)
+        assert path.read_text() == foreign
