@@ -1,7 +1,7 @@
 """Kinds of images: images without their numbers. A signature is a hash of a kind, of SIGNATURE_BITS bits.
 
-Streams, nodes and partitions have no names in a kind, and no epochs and no offsets: it says how many of them are in
-which condition.
+Streams, nodes and partitions have no names in a kind, and no epochs and no offsets: it says in which conditions they
+are.
 """
 
 from __future__ import annotations
@@ -43,32 +43,24 @@ def signature_of(kind: object) -> int:
 
 
 def kind_of(image: Image) -> tuple[object, ...]:
-    """The kind of an image: the conditions of its streams, of its nodes, and of its partitions, each sorted."""
+    """The kind of an image: which conditions its streams have, and the conditions of its nodes and partitions, sorted.
+
+    How many streams have a condition does not count: more detail would make nearly every image a kind of its own.
+    """
     brokers = image.brokers
     sealed = {stream for entries in image.entries.values() for stream in entries}
-    streams = sorted(_stream(image, stream, brokers, sealed) for stream in image.streams)
+    streams = sorted({_stream(image, stream, brokers, sealed) for stream in image.streams})
     nodes = sorted(
-        (brokers.get(node, ""), row.failover, bool(image.set_objects.get(node)), bool(image.entries.get(node)))
-        for node, row in image.nodes.items()
+        (brokers.get(node, ""), row.failover, bool(image.entries.get(node))) for node, row in image.nodes.items()
     )
-    return tuple(streams), tuple(nodes), tuple(sorted(map(_partition, image.partitions.values())))
+    return tuple(streams), tuple(nodes), tuple(sorted({_partition(row) for row in image.partitions.values()}))
 
 
-def _stream(image: Image, stream: int, brokers: dict[int, str], sealed: set[int]) -> tuple[object, ...]:
-    """The state of a stream, the state of its owner's broker, and whether it has several ranges, objects, a sealed end
-    that is not committed, and a trimmed begin.
-    """
-    row = image.streams[stream]
-    ranges = image.ranges.get(stream, {})
-    owner = ranges.get(row.range_index)
-    return (
-        int(row.state),
-        "" if owner is None else brokers.get(owner.node, "none"),
-        len(ranges) > 1,
-        bool(image.stream_objects.get(stream)),
-        stream in sealed,
-        row.start > 0,
-    )
+def _stream(image: Image, stream: int, brokers: dict[int, str], sealed: set[int]) -> tuple[int, str, bool]:
+    """The state of a stream, the state of its owner's broker, and whether it has a sealed end that is not committed."""
+    owner = image.current_range(stream)
+    state = "" if owner is None else brokers.get(owner.node, "none")
+    return int(image.streams[stream].state), state, stream in sealed
 
 
 def _partition(row: r.Partition) -> tuple[object, ...]:

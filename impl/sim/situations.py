@@ -1,7 +1,4 @@
-"""Situations: what runs of clusters reach now and then, and what tells one kind of failure from another.
-
-A situation is read from the event log of a run alone. It concerns a stream, a partition, or the whole cluster.
-"""
+"""Reads from the event log of a run which situations it has reached (``situation_names.py``)."""
 
 from __future__ import annotations
 
@@ -12,6 +9,7 @@ from impl.broker.messages import StepEvent
 from impl.errors import E
 from impl.sim.event_log import ExecutedRequest, StoreEffect
 from impl.sim.processes import ProcessTable
+from impl.sim.situation_names import CLUSTER
 from impl.store.interface import Put
 from impl.wire import (
     AlterReassignments,
@@ -23,59 +21,6 @@ from impl.wire import (
     OpenStreams,
     TrimStreams,
 )
-
-CLUSTER = -1
-"""The subject of a situation that concerns no stream and no partition."""
-
-OF_STREAMS = (
-    "a superseded process acks",
-    "a process acks under an old epoch",
-    "a fenced broker acks",
-    "two processes serve",
-    "an open overtakes a close",
-    "a process ends during a close",
-    "a fast close leaves an entry",
-    "a recovery ends",
-    "an owner comes back",
-    "a trim during a close",
-    "a delete while it is served",
-    "an open is refused",
-    "a close is refused",
-    "a commit is refused",
-)
-OF_PARTITIONS = (
-    "a move is cancelled before its close",
-    "a move is cancelled during its close",
-    "a move is cancelled after its close",
-    "an election during an open",
-    "two processes open",
-    "a process ends during an open",
-)
-OF_CLUSTERS = (
-    "crossed recovery",
-    "a failover of a living process",
-    "a successor beside its predecessor",
-    "an equal or older node epoch",
-    "a registration is refused",
-    "a paused process is fenced",
-    "a put takes effect after the end of its process",
-    "a request at an old leader",
-    "an unknown outcome of a request",
-    "a request is lost in a failover",
-)
-SITUATIONS = (*OF_STREAMS, *OF_PARTITIONS, *OF_CLUSTERS)
-"""All situations, in the order in which reports list them."""
-
-TELLING = frozenset(
-    (
-        "a superseded process acks",
-        "a process acks under an old epoch",
-        "a fenced broker acks",
-        "two processes serve",
-        "an open overtakes a close",
-    )
-)
-"""The situations of streams by which failures are told apart: who wrote although another owner was there."""
 
 Reached = set[tuple[str, int]]
 """Situations, each with the stream, the partition or CLUSTER that it concerns."""

@@ -22,13 +22,14 @@ from impl.sim.case_file import case_of, labels, text
 from impl.sim.check import CheckResult, Question, check
 from impl.sim.coverage import EVENTS, RunCoverage, coverage_of
 from impl.sim.image_kinds import SIGNATURE_BITS
-from impl.sim.situations import SITUATIONS, TELLING
+from impl.sim.situation_names import SITUATIONS, TELLING
 from impl.sim.small import smallest
 from impl.sim.timeline import timeline
 from spark.campaign.config import Config
 from spark.campaign.findings import ShrunkRun, signature
 from spark.campaign.tables import STATE_BITS
 from spark.campaign.units import Sighting, TargetHeader, UnitResult
+from spark.campaign.words import NOT_JUDGED
 
 SHRINKING = 400
 """The most runs that the shrinking of one finding takes. A limit of time would make findings depend on the machine."""
@@ -39,8 +40,8 @@ SEED_BYTES = 6
 UNUSED = ("bridge/", "cli/", "scenario/")
 """The folders of the implementation that no simulated run uses."""
 
-HEALED, VIOLATED, NOT_JUDGED = "healed", "violated", "not judged"
-"""How a run ends. The history of a run that is not judged breaks an assumption of the oracles."""
+HEALED, VIOLATED = "healed", "violated"
+"""How a run ends; or it is NOT_JUDGED."""
 
 assert 1 << SIGNATURE_BITS == STATE_BITS, "a table has a bit for each signature"
 

@@ -146,7 +146,8 @@ class Growth:
 class StateGrowth:
     """Counts the signatures of states that units meet, as ``Growth`` counts things. A unit has them as a bit set."""
 
-    def __init__(self, units: int) -> None:
+    def __init__(self, units: int, what: str = "kinds of state") -> None:
+        self.what = what
         self.curve = _Curve(units)
         self.times = np.zeros(STATE_BITS, np.int64)
 
@@ -158,7 +159,7 @@ class StateGrowth:
     def sum(self) -> Saturation:
         """The figures of all units added so far."""
         return Saturation(
-            what="states",
+            what=self.what,
             samples=self.curve.units,
             seen=int(np.count_nonzero(self.times)),
             once=int(np.count_nonzero(self.times == 1)),
@@ -232,6 +233,6 @@ def new_steps(found: Saturation, steps: int) -> str:
 def _met(found: Saturation) -> str:
     if found.room is None:
         return f"{found.seen:,} met, {found.once:,} of them by exactly one unit."
-    behind = "" if found.behind is None else f", for about {round(found.behind):,} kinds of state"
+    behind = "" if found.behind is None else f", for about {round(found.behind):,} {found.what}"
     share = found.occupancy or 0.0
     return f"{found.seen:,} of {found.room:,} signatures are in use ({share:.1%}){behind}."

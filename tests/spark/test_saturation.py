@@ -111,7 +111,7 @@ def test_linear_counting_sees_through_collisions() -> None:
 
 def saturation(seen: int, once: int = 0, twice: int = 0, samples: int = 10, room: int | None = None) -> Saturation:
     """Figures without a curve."""
-    return Saturation(what="x", samples=samples, seen=seen, once=once, twice=twice, curve=(), room=room)
+    return Saturation(what="kinds of state", samples=samples, seen=seen, once=once, twice=twice, curve=(), room=room)
 
 
 def test_what_is_left_of_states_allows_for_collisions() -> None:

@@ -18,7 +18,7 @@ from impl.sim.coverage import EVENTS, coverage_of
 from impl.sim.event_log import AppendedBatch, Event, EventLog, ExecutedRequest, StoreEffect
 from impl.sim.image_kinds import ImageKinds, kind_of, signature_of
 from impl.sim.options import Options
-from impl.sim.situations import CLUSTER, SITUATIONS
+from impl.sim.situation_names import CLUSTER, SITUATIONS
 from impl.store.interface import Put, PutResult
 from impl.wire import AlterReassignments, Body, GetOpeningStreams, ItemAnswer, OpenStreams, Request
 
@@ -139,10 +139,10 @@ def test_lost_requests_are_not_counted() -> None:
 # Kinds of images --------------------------------------------------------------------------------------------------
 
 
-def _kinds(*streams: tuple[int, int, int], node: int = 1) -> ImageKinds:
+def _kinds(*streams: tuple[int, int, int], node: int = 1, state: str = "active") -> ImageKinds:
     """The kinds of images with some streams: the id, epoch and start of each."""
     kinds = ImageKinds()
-    records: list[Any] = [BrokerRegistration(node, "active"), NodeWALMetadata(node, 5)]
+    records: list[Any] = [BrokerRegistration(node, state), NodeWALMetadata(node, 5)]
     for stream, epoch, begin in streams:
         records += [S3Stream(stream, epoch, 0, begin, StreamState.OPENED), Range(stream, epoch, 0, begin, begin, node)]
     kinds.add(MetadataBatch(tuple(records)))
@@ -152,8 +152,9 @@ def _kinds(*streams: tuple[int, int, int], node: int = 1) -> ImageKinds:
 def test_a_kind_has_no_numbers() -> None:
     """Other ids, epochs, offsets and nodes make the same kind; another state of a stream does not."""
     assert _kinds((1, 1, 3), (2, 4, 0)).signatures == _kinds((5, 9, 0), (8, 2, 7), node=3).signatures
-    assert _kinds((1, 1, 3)).signatures != _kinds((1, 1, 0)).signatures
-    assert _kinds((1, 1, 3)).signatures != _kinds((1, 1, 3), (2, 1, 3)).signatures
+    assert _kinds((1, 1, 3)).signatures == _kinds((1, 1, 3), (2, 1, 3)).signatures
+    assert _kinds((1, 1, 3)).signatures != _kinds().signatures
+    assert _kinds((1, 1, 3)).signatures != _kinds((1, 1, 3), state="fenced").signatures
 
 
 def test_a_signature_is_the_same_everywhere() -> None:
