@@ -24,6 +24,9 @@ LEAST_CLUSTERS, MOST_CLUSTERS = 1 << 2, 1 << 6
 CLUSTER = "cluster"
 """The name of the target that simulates clusters."""
 
+LOGS = "log"
+"""The name of the target that judges recorded logs."""
+
 WAVE = 16
 """With ``stop_after``: the number of units that run before the findings are counted."""
 
@@ -49,6 +52,16 @@ class ClusterOptions:
 
 
 @attrs.frozen(kw_only=True)
+class LogCollection:
+    """Where recorded logs lie, and what judges them: a model, and a mapping if the logs have a foreign format."""
+
+    place: str
+    s3: str | None = None
+    model: str
+    map: str | None = None
+
+
+@attrs.frozen(kw_only=True)
 class Config:
     """The runs of a campaign: ``traces`` of them, each of at most ``depth`` steps, in units of ``traces_per_unit``.
 
@@ -71,6 +84,13 @@ class Config:
     traces_per_unit: int
     cluster: Annotated[ClusterOptions | None, OPTIONAL] = None
     """How clusters are drawn, if they are the target. ``depth`` is then the number of operations of a run."""
+    log: Annotated[LogCollection | None, OPTIONAL] = None
+    """The logs, if they are the target. ``traces`` is then their number."""
+
+    @property
+    def is_model(self) -> bool:
+        """Whether the target is a model."""
+        return self.cluster is None and self.log is None
 
     @property
     def units(self) -> int:
@@ -82,7 +102,12 @@ class Config:
         return min(self.traces_per_unit, self.traces - unit * self.traces_per_unit)
 
     def seed_of(self, unit: int) -> int:
-        """The seed of a unit's runs. It depends only on the campaign's seed and the unit's number."""
+        """The seed of a unit's runs. It depends only on the campaign's seed and the unit's number.
+
+        Of logs, which nobody draws, it is the number of the unit's first log.
+        """
+        if self.log is not None:
+            return unit * self.traces_per_unit
         digest = hashlib.blake2b(f"holdfast campaign, seed {self.seed}, unit {unit}".encode(), digest_size=8)
         return int.from_bytes(digest.digest(), "big")
 
@@ -100,7 +125,7 @@ class Config:
 
     def check(self) -> None:
         """Raise UsageError for numbers out of range."""
-        if self.cluster is None:
+        if self.is_model:
             self.walk_options(self.seed, 0)
         if self.stop_after is not None and self.stop_after < 1:
             raise UsageError(f"--stop-after {self.stop_after}: choose a number from 1")
@@ -113,7 +138,10 @@ class Config:
 
 
 def traces_per_unit(traces: int, *, clusters: bool = False) -> int:
-    """The number of runs of a unit: a power of two, which is easy to read in plans and tables."""
+    """The number of runs of a unit: a power of two, which is easy to read in plans and tables.
+
+    ``clusters``: the runs are clusters or logs, which take longer.
+    """
     # The largest power of two that is at most traces / SHARE.
     wanted = 1 << max(traces // SHARE, 1).bit_length() - 1
     least, most = (LEAST_CLUSTERS, MOST_CLUSTERS) if clusters else (LEAST_TRACES, MOST_TRACES)

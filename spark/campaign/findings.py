@@ -55,6 +55,8 @@ class Finding:
     run: int
     drawn: int
     shrunk: ShrunkRun | None = None
+    logs: tuple[str, ...] = ()
+    """Of recorded logs: the names of those that do not conform alike."""
 
 
 def signature(prop: str, action: str, state: Sequence[str]) -> str:

@@ -28,7 +28,7 @@ from spark.campaign.units import Sighting, TargetHeader, UnitResult
 Row = tuple[int, ...]
 
 
-def _portable(system: System) -> System:
+def portable(system: System) -> System:
     """The system without the Python class that it was compiled from: an executor may not have the class's module."""
     return attrs.evolve(system, python=object)
 
@@ -37,7 +37,7 @@ def _portable(system: System) -> System:
 class ModelTarget:
     """A model with its variants and without its removed rules, in the scope of the configuration."""
 
-    system: System = attrs.field(converter=_portable)
+    system: System = attrs.field(converter=portable)
     config: Config
 
     def header(self) -> TargetHeader:

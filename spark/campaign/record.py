@@ -20,8 +20,8 @@ def campaign_record(config: Config, summary: Summary, command: str, code: int) -
 
     ``command`` is the verb of the command line, ``code`` its exit code. Raises UsageError if the model is not there.
     """
-    if config.cluster is not None:
-        return _of_clusters(config, summary, command, code)
+    if not config.is_model:
+        return _of_others(config, summary, command, code)
     system = load_variant(config.target, config.variants, config.removed)
     findings = [
         (open_trace(finding.shrunk.line).trace, f"in {finding.times:,} of {count(summary.runs, 'run')}")
@@ -53,15 +53,15 @@ def _figures(config: Config, summary: Summary) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _of_clusters(config: Config, summary: Summary, command: str, code: int) -> Record:
-    """The record of a campaign of clusters. Without a finding, its only case says that no oracle objects to a run."""
+def _of_others(config: Config, summary: Summary, command: str, code: int) -> Record:
+    """The record of a campaign of clusters or of logs. Without a finding, its only case says that nothing is wrong."""
     cases = [_case(summary, finding) for finding in summary.findings]
     if not cases:
         done = summary.is_complete and not summary.not_judged
         passed = Case(
-            name="oracles",
-            kind="oracle",
-            sentence="No oracle objects to a run.",
+            name="nothing wrong",
+            kind=config.target,
+            sentence="No run violates anything.",
             at=Place(config.target, 1),
             status="passed" if done else "unanswered",
             message="no run violates anything, which is no proof" if done else f"not answered: {summary.verdict}",
@@ -82,10 +82,11 @@ def _of_clusters(config: Config, summary: Summary, command: str, code: int) -> R
 
 def _case(summary: Summary, finding: Finding) -> Case:
     shrunk = finding.shrunk
-    file = summary.name if shrunk is None else shlex.split(shrunk.replay)[-1]
+    # The file that shows the finding: a case, or the log.
+    file = summary.name if shrunk is None else shlex.split(shrunk.replay)[2 if summary.kind == "cluster" else 3]
     return Case(
         name=f"{finding.property} {finding.signature}",
-        kind="oracle",
+        kind=summary.kind,
         sentence=finding.property,
         at=Place(file, 1),
         status="failed",

@@ -20,7 +20,7 @@ from spark.campaign.findings import Finding, ShrunkRun, sighted
 from spark.campaign.places import FINDINGS, case_path, unit_number
 from spark.campaign.reading import CampaignHeader, Row, read_campaign, rows_of, units_of
 from spark.campaign.saturation import Growth, Saturation, StateGrowth
-from spark.campaign.words import NOT_JUDGED, WORDS, Words
+from spark.campaign.words import NO_ANSWER, NOT_JUDGED, WORDS, Words
 
 if TYPE_CHECKING:
     from spark.cluster.storage import FileStorage
@@ -164,12 +164,12 @@ class Summary:
 
     @property
     def not_judged(self) -> int:
-        """The number of runs of clusters that the oracles could not judge."""
-        return sum(stop.runs for stop in self.stops if stop.reason == NOT_JUDGED)
+        """The number of runs of clusters that the oracles could not judge, or of logs without an answer."""
+        return sum(stop.runs for stop in self.stops if stop.reason in (NOT_JUDGED, NO_ANSWER))
 
     @property
     def configuration(self) -> str:
-        """The model, scope, variants and removed rules, on one line; or the cluster and the removed rules."""
+        """The model, scope, variants and removed rules, on one line; or the cluster and the removed rules; or logs."""
         return configuration(self.model, self.asked.scope, self.asked.variants, self.asked.removed)
 
     @property
@@ -244,11 +244,13 @@ class _Summing:
         # For each signature: a bit mask of the units that met it. Several signatures may turn out to be one finding.
         # A unit that met two of them counts once, so numbers of units cannot be added; masks can be joined.
         self.units: dict[str, int] = {}
+        self.logs: dict[str, list[str]] = {}
+        """By signature: the names of the logs."""
         self.stops: dict[str, StopFigures] = {}
         self.runs = self.steps = self.violations = self.bytes = 0
         self.seconds = [0.0, 0.0, 0.0]
         self.setups = 0
-        self.states = StateGrowth(units)
+        self.states = StateGrowth(units, WORDS[begun.kind].states)
         self.met_pairs = Growth(WORDS[begun.kind].pairs, units)
         self.met_findings = Growth("findings", units)
 
@@ -265,6 +267,8 @@ class _Summing:
             self.stops[new.reason] = new if old is None or not old.runs else _joined(old, new)
         for sighting in runs["sightings"]:
             self._sight(unit, runs["seed"], sighting)
+        for each in runs["logs"]:
+            self.logs.setdefault(each["signature"], []).append(each["log"])
         for place, name in enumerate(("seconds", "cpu_seconds", "setup_seconds")):
             self.seconds[place] += timing[name]
         self.setups += timing["setup_seconds"] > 0
@@ -322,6 +326,7 @@ class _Summing:
             signatures=tuple(each.signature for each in group),
             times=sum(each.times for each in group),
             units=units.bit_count(),
+            logs=tuple(sorted(log for each in group for log in self.logs.get(each.signature, ()))),
         )
 
     def sums(self, shrunk: Mapping[str, Row]) -> dict[str, Any]:

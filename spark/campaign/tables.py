@@ -23,6 +23,7 @@ VERSION = 4
 ADDED: dict[int, dict[str, dict[str, Any]]] = {
     4: {
         "campaign": {"kind": "model", "situations": []},
+        "runs": {"logs": []},
         "coverage": {"situations": []},
         "findings": {"case": ""},
     },
@@ -57,7 +58,7 @@ CAMPAIGN = pa.schema(
         deadlock=TEXT,  # the name of the claim that a deadlock violates
         config=TEXT,  # the configuration as JSON: config.Config
         actions=pa.list_(TEXT),  # of the model, in its order; of a cluster, its events
-        kind=TEXT,  # of the target: model or cluster
+        kind=TEXT,  # of the target: model, cluster or log
         situations=pa.list_(TEXT),  # the situations that runs of a cluster can reach, in their order
     )
 )
@@ -86,6 +87,8 @@ RUNS = pa.schema(
             run=NUMBER,  # the number of the shortest of these runs, and of the first of equally short ones
             steps=NUMBER,  # the length of that run; of a cluster, the number of its operations and faults
         ),
+        # The logs that do not conform, with the signature of their sighting.
+        logs=_rows(log=TEXT, signature=TEXT),
     )
 )
 

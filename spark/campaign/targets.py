@@ -1,4 +1,4 @@
-"""The target of a configuration: a model, or simulated clusters."""
+"""The target of a configuration: a model, simulated clusters, or recorded logs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from spark.campaign.units import Target
 
 def target_of(config: Config) -> Target:
     """The target of a campaign's configuration. Raises UsageError if it cannot be made."""
+    if config.log is not None:
+        from spark.campaign.log_target import LogTarget  # noqa: PLC0415 - it loads the judge
+
+        return LogTarget.of(config)
     if config.cluster is None:
         return ModelTarget(load_variant(config.target, config.variants, config.removed), config)
     from spark.campaign.cluster_target import ClusterTarget  # noqa: PLC0415 - it loads the implementation

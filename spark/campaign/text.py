@@ -15,6 +15,9 @@ from spark.campaign.saturation import new_steps, sentence
 from spark.campaign.summary import Summary
 from spark.campaign.words import Words
 
+MOST_LOGS = 100
+"""The most logs that a finding names; the page and the table ``runs`` have them all."""
+
 MOST_FINDINGS = 10
 """The most findings that are listed; the page of `holdfast campaign report` has more."""
 
@@ -37,7 +40,7 @@ def render_status(summary: Summary, cores: int | None = None) -> str:
     left = 0 if summary.is_complete else asked.units - summary.done
     rows = {
         "units": f"{summary.done:,} of {asked.units:,} done, of {asked.traces_per_unit:,} runs each",
-        "runs": f"{summary.runs:,} of {asked.traces:,} from seed {asked.seed}, of at most {_most(summary)} each",
+        "runs": f"{summary.runs:,} of {asked.traces:,}{_drawn(summary)}",
     }
     if summary.done:
         rows["rate"] = _rate(summary)
@@ -84,6 +87,9 @@ def answer(summary: Summary) -> str:
         case "violated":
             met = f"met by {summary.violations:,} of {made}"
             return f"violated: {count(len(summary.findings), 'finding')}, {met}"
+        case "not_found" if summary.kind == "log":
+            open_ones = f"; {count(summary.not_judged, 'log')} without an answer" if summary.not_judged else ""
+            return f"nothing wrong in {made}{open_ones}"
         case "not_found":
             unjudged = f"; {count(summary.not_judged, 'run')} could not be judged" if summary.not_judged else ""
             return f"nothing found in {made}, which is no proof{unjudged}"
@@ -97,20 +103,24 @@ def _found(summary: Summary) -> str:
     return f"{count(len(summary.findings), 'finding')}, met by {count(summary.violations, 'run')}"
 
 
-def _most(summary: Summary) -> str:
-    """The greatest length that a run may have."""
-    return count(summary.asked.depth, summary.words.run)
+def _drawn(summary: Summary) -> str:
+    """From which seed runs are drawn, and the greatest length of a run. Nobody draws logs."""
+    if summary.kind == "log":
+        return ""
+    return f" from seed {summary.asked.seed}, of at most {count(summary.asked.depth, summary.words.run)} each"
 
 
 def _figures(summary: Summary) -> Iterator[tuple[str, str]]:
-    asked, runs = summary.asked, summary.runs
-    most = f"of at most {_most(summary)} each"
-    yield "runs", f"{runs:,} from seed {asked.seed}, {most}, in {count(summary.done, 'unit')}"
+    runs = summary.runs
+    yield "runs", f"{runs:,}{_drawn(summary)}, in {count(summary.done, 'unit')}"
     if not summary.done:
         return
     lengths = [length for stop in summary.stops if stop.runs for length in (stop.shortest, stop.longest)] or [0]
     shortest, longest, mean = min(lengths), max(lengths), summary.steps / runs if runs else 0.0
-    yield "steps", f"{summary.steps:,}; a run has {shortest:,} to {longest:,}, {mean:,.1f} on average"
+    yield (
+        f"{'event' if summary.kind == 'log' else 'step'}s",
+        f"{summary.steps:,}; a run has {shortest:,} to {longest:,}, {mean:,.1f} on average",
+    )
     yield "ended", "; ".join(_stops(summary)) or "none"
     words = summary.words
     yield f"{words.action}s", ", ".join(f"{a.name} {a.taken:,}" for a in summary.actions if a.taken) or "none taken"
@@ -119,6 +129,8 @@ def _figures(summary: Summary) -> Iterator[tuple[str, str]]:
     idle = [f"{rule.label}@{rule.action}" for rule in summary.undecisive]
     if idle:
         yield "never decisive", listed(idle)
+    if summary.kind == "log":
+        return
     every = len(summary.actions) ** 2
     yield "pairs", f"{len(summary.pairs):,} of {every:,} pairs of consecutive {words.action}s seen"
     reached = [f"{each.name} in unit {each.unit:,} after {count(each.steps, 'step')}" for each in summary.witnesses]
@@ -167,4 +179,6 @@ def _finding(finding: Finding, words: Words) -> list[str]:
     if shrunk is not None and shrunk.replay:
         # A command is never wrapped, however long it is, so that it can be copied.
         lines.append(f"{'':18}{shrunk.replay}")
+    if finding.logs:
+        lines += entry("", f"logs: {listed(finding.logs, MOST_LOGS)}")
     return lines

@@ -3,7 +3,7 @@ code of a campaign only distributes its calls.
 
 A *target* makes the runs: a small value that executors get as bytes. Each process makes it *ready* once, which may take
 long (imports, compiling). A ready target makes the runs of a unit, or shows a single run. A target is a model
-(``model_target.py``) or a simulated cluster (``cluster_target.py``).
+(``model_target.py``), a simulated cluster (``cluster_target.py``), or recorded logs (``log_target.py``).
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ class Sighting:
     model that hold before that action. Two violating runs are alike if property, action and state are equal.
 
     Of clusters, ``property`` is an oracle, ``action`` its message without numbers, ``state`` the situations that tell
-    failures apart, and ``steps`` the number of operations and faults of the run.
+    failures apart, and ``steps`` the number of operations and faults of the run. Of logs, ``property`` is damaged or
+    impossible, ``action`` the kind of the event or of the damage, ``state`` the rules that refuse the event, and
+    ``steps`` the number of events before it.
     """
 
     property: str
@@ -60,13 +62,15 @@ class UnitResult:
     """A bit for each signature of a state that was met."""
     situations: tuple[tuple[str, int, int], ...] = ()
     """Name, runs, first run."""
+    logs: tuple[tuple[str, str], ...] = ()
+    """Of the logs that do not conform: name, signature."""
 
 
 @attrs.frozen(kw_only=True)
 class TargetHeader:
     """The columns of ``tables.CAMPAIGN`` that describe a target."""
 
-    kind: Literal["model", "cluster"]
+    kind: Literal["model", "cluster", "log"]
     model: str
     fingerprint: str
     deadlock: str

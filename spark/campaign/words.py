@@ -6,8 +6,8 @@ import attrs
 
 from holdfast.trace.text import count
 
-NOT_JUDGED = "not judged"
-"""The end of a run of a cluster whose history breaks an assumption of the oracles."""
+NOT_JUDGED, NO_ANSWER = "not judged", "no answer"
+"""The end of a run of a cluster whose history breaks an assumption of the oracles, and of a log that is too large."""
 
 
 @attrs.frozen(kw_only=True)
@@ -27,12 +27,14 @@ class Words:
 
     def sized(self, number: int) -> str:
         """The size of a run."""
-        return count(number, "step") if self.size == "steps" else f"{number:,} {self.size}"
+        return f"{number:,} {self.size}" if self.run == "operation" else count(number, self.run)
 
     def by(self, action: str) -> str:
         """How a finding was reached, by the ``action`` of its sightings."""
-        if self.action == "event":
+        if self.run == "operation":
             return action  # The message of an oracle.
+        if self.run == "event":
+            return f"at {action}" if action else "for no event"
         return f"by {action}" if action else "in an initial state"
 
 
@@ -53,6 +55,14 @@ WORDS = {
         states="kinds of image",
         same="what they shrink to violates the same oracle with the same message but for its numbers, after the same "
         "situations",
+    ),
+    "log": Words(
+        run="event",
+        size="events",
+        action="action",
+        pairs="pairs of actions",
+        states="kinds of state",
+        same="they are damaged alike, or if the same rule refuses the same kind of event",
     ),
 }
 """By kind of target."""

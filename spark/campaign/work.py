@@ -94,6 +94,7 @@ def runs_row(unit: int, seed: int, result: UnitResult) -> dict[str, Any]:
             {"signature": signature(each.property, each.action, each.state), **attrs.asdict(each)}
             for each in result.sightings
         ],
+        "logs": _named(result.logs, "log", "signature"),
     }
 
 

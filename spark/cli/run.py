@@ -14,9 +14,10 @@ from holdfast.cli.walk import depth_of_runs, seed_number
 from holdfast.ir.errors import UsageError
 from holdfast.ir.scopes import scope_of_runs
 from holdfast.ir.variants import load_variant
-from spark.campaign.config import CLUSTER, ClusterOptions, Config, traces_per_unit
+from spark.campaign.config import CLUSTER, LOGS, ClusterOptions, Config, LogCollection, traces_per_unit
 from spark.campaign.engine import STOPPED, CampaignProgress, advance, begin, check_free, check_same, check_version
 from spark.campaign.estimate import parse_count, span
+from spark.campaign.log_target import logs_in
 from spark.campaign.model_target import ModelTarget
 from spark.campaign.reading import read_campaign
 from spark.campaign.record import campaign_record
@@ -25,6 +26,7 @@ from spark.campaign.targets import target_of
 from spark.campaign.text import render_summary, timing_line
 from spark.campaign.units import Target
 from spark.cli.cluster_options import NO_CLUSTER, OPERATIONS, ClusterSettings, refuse
+from spark.cli.log_options import NO_LOGS, LogSettings
 from spark.cli.options import NO_SETTINGS, SparkSettings
 from spark.cluster.session import start_cluster
 from spark.cluster.settings import SparkOptions
@@ -35,9 +37,9 @@ def run(
     *,
     target: str,
     out: str,
-    runs: Annotated[str, RUNS] = "1e6",
+    runs: Annotated[str | None, RUNS] = None,
     depth: int | None = None,
-    seed: str = "0",
+    seed: str | None = None,
     swarm: bool | None = None,
     scope: str | None = None,
     variant: Names = (),
@@ -49,6 +51,7 @@ def run(
     budget: str | None = None,
     s3: str | None = None,
     clusters: ClusterSettings = NO_CLUSTER,
+    logs: LogSettings = NO_LOGS,
     spark: SparkSettings = NO_SETTINGS,
     reports: Reports = NO_REPORTS,
 ) -> int:
@@ -60,7 +63,7 @@ def run(
     ----------
     target
         A name that `holdfast models` lists, or a file: path/to/model.py, or path/to/model.py:Class; or cluster, which
-        simulates clusters as `holdfast simulate` does.
+        simulates clusters as `holdfast simulate` does; or log, which judges recorded logs as `holdfast conform` does.
     out
         Where the tables go: a folder, or s3://BUCKET/PREFIX.
     runs
@@ -93,14 +96,15 @@ def run(
         The address of an S3 that is not Amazon's: http://HOST:PORT.
     clusters
         With --target cluster: which clusters are simulated.
+    logs
+        With --target log: which logs are judged.
     spark
         Where Spark runs.
     reports
         Reports for other tools.
     """
     limits = _limits(budget)
-    storage = open_storage(out, s3)
-    wanted = parse_count("--runs", runs)
+    storage = open_storage(out, s3 if target != LOGS or out.startswith("s3://") else None)
     of_models: dict[str, object] = {
         "--depth": depth,
         "--swarm": swarm,
@@ -110,15 +114,29 @@ def run(
         "--pct": pct,
         "--pct-sort": pct_sort,
     }
+    drawn = {"--runs": runs, "--seed": seed, "--without": without or None, "--stop-after": stop_after}
     made: Target
-    if target == CLUSTER:
+    if target == LOGS:
+        of_models.pop("--variant")
+        refuse({**of_models, **drawn, **clusters.given}, "it belongs to runs that are drawn, and not to logs")
+        config = _of_logs(logs.options(s3), variant)
+        made = target_of(config)
+    elif target == CLUSTER:
         refuse(of_models, "it belongs to models, and not to clusters")
-        config = _of_clusters(clusters.options(), wanted, seed_number(seed), without, stop_after)
+        refuse(logs.given, f"it belongs to --target {LOGS}")
+        config = _of_clusters(
+            clusters.options(),
+            parse_count("--runs", runs or RUNS_DRAWN),
+            seed_number(seed or SEED),
+            without,
+            stop_after,
+        )
         made = target_of(config)
     else:
         refuse(clusters.given, f"it belongs to --target {CLUSTER}")
+        refuse(logs.given, f"it belongs to --target {LOGS}")
         system = load_variant(target, variant, without)
-        chosen = scope_of_runs(system, scope)
+        wanted, chosen = parse_count("--runs", runs or RUNS_DRAWN), scope_of_runs(system, scope)
         config = Config(
             target=target,
             scope=chosen.name,
@@ -127,7 +145,7 @@ def run(
             properties=property,
             traces=wanted,
             depth=depth_of_runs(chosen, depth),
-            seed=seed_number(seed),
+            seed=seed_number(seed or SEED),
             swarm=swarm is not False,
             pct=pct,
             pct_sort=pct_sort,
@@ -141,6 +159,21 @@ def run(
     options = spark.options()
     check_free(storage)
     return _go_on(storage, config, made, limits, options, reports, "run")
+
+
+def _of_logs(options: LogCollection, variants: tuple[str, ...]) -> Config:
+    """The configuration of a campaign over all logs in a place."""
+    _, names = logs_in(options)
+    return Config(
+        target=LOGS,
+        scope="",
+        variants=variants,
+        traces=len(names),
+        depth=1,
+        seed=0,
+        traces_per_unit=traces_per_unit(len(names), clusters=True),
+        log=options,
+    )
 
 
 def _of_clusters(
@@ -195,6 +228,9 @@ def resume(
     storage.check_writable()
     return _go_on(storage, config, target, limits, spark.options(), reports, "resume")
 
+
+RUNS_DRAWN, SEED = "1e6", "0"
+"""The number of runs, and the seed, unless they are named."""
 
 FAULT = 1
 """The exit code of a fault of holdfast itself."""
@@ -251,7 +287,8 @@ def _go_on(
 def exit_code(summary: Summary, config: Config, ended: str | None, deadlock: str) -> int:
     """The exit code of a campaign, as for ``holdfast walk``. A violation counts even if units are missing.
 
-    It is FAULT if a run of a cluster could not be judged, and nothing is violated.
+    If nothing is violated, it is FAULT for a run of a cluster that could not be judged, and 20 for a log without an
+    answer.
 
     ``ended``: why the command stopped early, or None. ``deadlock``: the model's name of the claim that a deadlock
     violates.
@@ -259,7 +296,7 @@ def exit_code(summary: Summary, config: Config, ended: str | None, deadlock: str
     if summary.violations:
         return DEADLOCK if all(finding.property == deadlock for finding in summary.findings) else VIOLATED
     if summary.not_judged:
-        return FAULT
+        return FAULT if summary.kind == "cluster" else OUT_OF_BUDGET
     return HOLDS if ended is None and summary.done == config.units else OUT_OF_BUDGET
 
 

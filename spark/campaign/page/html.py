@@ -137,7 +137,10 @@ class _Stop:
 
 def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
     asked, rates = summary.asked, summary.rates
-    yield "Target", f"{asked.target}, scope {asked.scope}" if asked.cluster is None else summary.model
+    yield "Target", f"{asked.target}, scope {asked.scope}" if asked.is_model else summary.model
+    if asked.log is not None:
+        yield "Logs", f"{summary.runs:,} of {asked.traces:,} in {asked.log.place}"
+        yield "Judged by", " ".join([asked.log.model, *([f"read by {asked.log.map}"] if asked.log.map else [])])
     for name, values in (
         ("Variants", asked.variants),
         ("Without the rules", asked.removed),
@@ -145,14 +148,7 @@ def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
     ):
         if values:
             yield name, ", ".join(values)
-    yield "Runs", f"{summary.runs:,} of {asked.traces:,}, of at most {count(asked.depth, summary.words.run)} each"
-    yield "Seed", str(asked.seed)
-    if asked.cluster is not None:
-        yield "Faults", "each run draws half of the kinds" if asked.cluster.faults is None else asked.cluster.faults
-    elif asked.pct is not None:
-        yield "Choice of actions", f"by random priorities that change at {count(asked.pct - 1, 'point')}"
-    else:
-        yield "Choice of actions", "random, weighted anew for each run" if asked.swarm else "random, all weigh the same"
+    yield from () if asked.log is not None else _choices(summary)
     yield "Units", f"{summary.done:,} of {asked.units:,} done, of {asked.traces_per_unit:,} runs each"
     if asked.stop_after is not None:
         yield "To end", f"after {count(asked.stop_after, 'finding')}"
@@ -166,6 +162,19 @@ def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
         yield "Tables", f"{size(summary.bytes)} in {summary.name}"
     yield f"Fingerprint of the {summary.kind}", summary.fingerprint
     yield "Holdfast", summary.holdfast
+
+
+def _choices(summary: Summary) -> Iterator[tuple[str, str]]:
+    """How runs are drawn."""
+    asked = summary.asked
+    yield "Runs", f"{summary.runs:,} of {asked.traces:,}, of at most {count(asked.depth, summary.words.run)} each"
+    yield "Seed", str(asked.seed)
+    if asked.cluster is not None:
+        yield "Faults", "each run draws half of the kinds" if asked.cluster.faults is None else asked.cluster.faults
+    elif asked.pct is not None:
+        yield "Choice of actions", f"by random priorities that change at {count(asked.pct - 1, 'point')}"
+    else:
+        yield "Choice of actions", "random, weighted anew for each run" if asked.swarm else "random, all weigh the same"
 
 
 # Findings ----------------------------------------------------------------------------------------------------------
@@ -238,6 +247,8 @@ class _Growth:
 
 def _kinds(summary: Summary) -> Iterator[tuple[str, Saturation]]:
     words = summary.words
+    if summary.kind == "log":
+        return
     yield f"{words.states.capitalize()}, by their signatures", summary.states
     yield f"Pairs of consecutive {words.action}s", summary.met_pairs
     if summary.findings:

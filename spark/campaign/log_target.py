@@ -1,0 +1,264 @@
+"""Recorded logs as the target of a campaign: `holdfast conform` judges each log by a model. A run is a log."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shlex
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import attrs
+
+from holdfast.check.budget import Budget, Meter
+from holdfast.check.conform.answer.candidates import candidates
+from holdfast.check.conform.answer.verdict import headline, render, verdict_of
+from holdfast.check.conform.dump_log import DumpLog
+from holdfast.check.conform.judge.judge import Judgement, judge
+from holdfast.check.conform.judge.setup import JudgeOptions
+from holdfast.check.conform.logs.damage import damaged, shown
+from holdfast.check.conform.logs.log import Log
+from holdfast.check.conform.logs.own_format import Header
+from holdfast.check.conform.mappings.mapping import Mapping
+from holdfast.check.conform.mappings.mapping_names import check_names
+from holdfast.check.walk.result import StopFigures
+from holdfast.ir.errors import UsageError
+from holdfast.ir.system import System
+from holdfast.ir.variants import load_variant
+from spark.campaign.config import Config, LogCollection
+from spark.campaign.findings import ShrunkRun, signature
+from spark.campaign.model_target import portable
+from spark.campaign.tables import STATE_BITS
+from spark.campaign.units import Sighting, TargetHeader, UnitResult
+from spark.campaign.words import NO_ANSWER
+from spark.cluster.storage import FileStorage, StorageError, open_storage
+
+CONFORMS, IMPOSSIBLE, DAMAGED, UNKNOWN = "conforms", "impossible", "damaged", NO_ANSWER
+"""What becomes of a log."""
+
+LABEL = re.compile(r"\b[A-Z]{2}-\d\d[a-z]?(?:\.[a-z_]+)?\b")
+
+
+@attrs.frozen
+class LogTarget:
+    """The logs in a place, in the order of their names, and the model that judges them.
+
+    ``mapping``: the text and the file of the mapping. A mapping itself consists of functions, which no executor gets.
+    """
+
+    system: System = attrs.field(converter=portable)
+    mapping: tuple[str, str] | None
+    options: LogCollection
+    storage: FileStorage
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, config: Config) -> LogTarget:
+        """The target of a configuration. Raises UsageError if there is no log, or if model or mapping are wrong."""
+        options = config.log
+        assert options is not None, "the configuration is one of logs"
+        storage, names = logs_in(options)
+        mapping = given = None
+        if options.map is not None:
+            # Only a mapping needs the YAML library.
+            from holdfast.check.conform.mappings.mapping_file import read_mapping  # noqa: PLC0415
+
+            mapping = read_mapping(Path(options.map))
+            given = Path(mapping.file).read_text(encoding="utf-8"), mapping.file
+        variants = config.variants or (mapping.about.variants if mapping is not None else ())
+        system = load_variant(options.model, variants)
+        if mapping is not None:
+            check_names(mapping, system)
+        return cls(system, given, options, storage, names)
+
+    def header(self) -> TargetHeader:
+        """The model, and a fingerprint of the model, of the mapping, and of the names of the logs."""
+        parts = (self.system.fingerprint, "" if self.mapping is None else self.mapping[0], *self.names)
+        return TargetHeader(
+            kind="log",
+            model=f"logs of {self.system.name}",
+            fingerprint=hashlib.blake2b("\0".join(parts).encode(), digest_size=8).hexdigest(),
+            deadlock="",
+            actions=tuple(action.name for action in self.system.actions),
+        )
+
+    def ready(self) -> ReadyLogs:
+        """The target; nothing is compiled."""
+        return ReadyLogs(self)
+
+
+def logs_in(options: LogCollection) -> tuple[FileStorage, tuple[str, ...]]:
+    """The place of the logs, and their names, sorted: each file in the place is a log. Raises UsageError if none is."""
+    storage = open_storage(options.place, options.s3 if options.place.startswith("s3://") else None, "--in")
+    names = storage.list("")
+    if not names:
+        raise UsageError(f"--in {options.place}: holds no file; name a folder with one file for each log")
+    return storage, tuple(names)
+
+
+@attrs.frozen
+class LogAnswer:
+    """The answer about one log. ``kind``: what becomes of it. ``action`` and ``state``: of a log that does not conform,
+    the kind of the event and the rules by which it is told apart.
+
+    ``judged``: the number of events. ``sentence`` and ``text``: the answer in one line, and in full.
+    """
+
+    kind: str
+    judged: int
+    action: str
+    state: tuple[str, ...]
+    sentence: str
+    text: str
+    seen: Counter[str]
+    decisive: frozenset[str]
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the log is damaged, or impossible."""
+        return self.kind in (DAMAGED, IMPOSSIBLE)
+
+
+class ReadyLogs:
+    """Logs that can be judged. The seed of a unit is the number of its first log."""
+
+    def __init__(self, target: LogTarget) -> None:
+        self.target = target
+        self.mapping: Mapping | None = None
+        if target.mapping is not None:
+            from holdfast.check.conform.mappings.mapping_file import mapping_of  # noqa: PLC0415 - as above
+
+            self.mapping = mapping_of(*target.mapping)
+
+    def run(self, seed: int, traces: int) -> UnitResult:
+        """Judge ``traces`` logs from number ``seed`` on, and count."""
+        names = self.target.names[seed : seed + traces]
+        answers = [self.judged(name) for name in names]
+        seen: Counter[str] = Counter()
+        decisive: Counter[str] = Counter()
+        for answer in answers:
+            seen.update(answer.seen)
+            decisive.update(answer.decisive)
+        system = self.target.system
+        return UnitResult(
+            runs=len(answers),
+            steps=sum(answer.judged for answer in answers),
+            stops=tuple(_stop(kind, answers) for kind in (CONFORMS, IMPOSSIBLE, DAMAGED, UNKNOWN)),
+            sightings=tuple(_sightings(answers)),
+            actions=tuple((action.name, seen[action.name], 0) for action in system.actions),
+            rules=tuple(
+                (action, rule.label, 0, decisive[rule.label]) for rule in system.rules for action in rule.actions[:1]
+            ),
+            cuts=(),
+            pairs=(),
+            witnesses=(),
+            states=bytes(STATE_BITS // 8),
+            logs=tuple(
+                (name, signature(answer.kind, answer.action, answer.state))
+                for name, answer in zip(names, answers, strict=True)
+                if answer.is_wrong
+            ),
+        )
+
+    def show(self, seed: int, run: int) -> ShrunkRun:
+        """Judge one log again, by its number. A log is not shrunk: it is what was recorded."""
+        name = self.target.names[seed + run]
+        answer, options = self.judged(name), self.target.options
+        place = f"{options.place.rstrip('/')}/{name}"
+        mapping = [] if options.map is None else ["--map", options.map]
+        return ShrunkRun(
+            drawn=answer.judged,
+            steps=answer.judged,
+            shape=signature(answer.kind, answer.action, answer.state),
+            line="",
+            replay=shlex.join(["holdfast", "conform", options.model, place, *mapping]),
+            sentence=answer.sentence,
+            itf="",
+            text=answer.text,
+        )
+
+    def judged(self, name: str) -> LogAnswer:
+        """The answer about the log with this name."""
+        data = self.target.storage.read(name)
+        if data is None:
+            raise StorageError(f"{self.target.storage.name}: {name} is not there any more")
+        with tempfile.TemporaryDirectory(prefix="holdfast-log-") as folder:
+            path = Path(folder, "log")
+            path.write_bytes(data)
+            return _named(self._answer(str(path)), str(path), name)
+
+    def _answer(self, path: str) -> LogAnswer:
+        target, mapping = self.target, self.mapping
+        try:
+            dump = mapping is not None and mapping.records is not None
+            with DumpLog((path,), mapping) if dump and mapping is not None else Log((path,), mapping) as log:
+                header = log.header if log.header is not None else mapping.about if mapping is not None else None
+                if header is not None:
+                    _check_model(header, target.system)
+                literals = header.literals if header is not None else {}
+                options = JudgeOptions(hidden=tuple(mapping.hidden) if mapping is not None else ())
+                judgement = judge(target.system, log, literals, options, Meter(Budget()))
+                return _of_judgement(target.system, judgement)
+        except UsageError as error:
+            said = str(error)
+            kind = re.sub(r"\d+", "N", said.removeprefix(f"{path}:").partition(": ")[2] or said).partition(";")[0]
+            return LogAnswer(DAMAGED, 0, kind, (), said, said, Counter(), frozenset())
+
+
+def _of_judgement(system: System, judgement: Judgement) -> LogAnswer:
+    verdict = verdict_of(system, judgement)
+    kind = {"conforms": CONFORMS, "impossible": IMPOSSIBLE, "unknown": UNKNOWN}[judgement.kind]
+    action, state = "", ()
+    if kind == IMPOSSIBLE and judgement.facts is not None and judgement.world is not None:
+        action = judgement.facts.event.action
+        first = next(iter(candidates(judgement.world, judgement.facts)), None)
+        # Without a rule, no state of the model has what the event shows; its numbers are not part of the kind.
+        said = "" if first is None else first.text
+        state = tuple(sorted(set(LABEL.findall(said)))) or ((re.sub(r"\d+", "N", said),) if said else ())
+    return LogAnswer(
+        kind=kind,
+        judged=judgement.judged,
+        action=action,
+        state=state,
+        sentence=headline(verdict),
+        text=render(verdict),
+        seen=judgement.seen,
+        decisive=frozenset(judgement.tally.decisive),
+    )
+
+
+def _check_model(header: Header, system: System) -> None:
+    """Raise UsageError if the header of a log names another model."""
+    if header.model is None:
+        return
+    file, _, name = header.model.partition(":")
+    if Path(file).stem not in (Path(system.file).stem, system.name) or name not in ("", system.name):
+        damaged(header.at, f"the log is one of {shown(header.model)}, not of {system.name}", "name that model")
+
+
+def _named(answer: LogAnswer, path: str, name: str) -> LogAnswer:
+    """The answer, in which the name of the log stands for the path of its copy."""
+    return attrs.evolve(
+        answer,
+        action=answer.action.replace(path, name),
+        sentence=answer.sentence.replace(path, name),
+        text=answer.text.replace(path, name),
+    )
+
+
+def _stop(kind: str, answers: list[LogAnswer]) -> StopFigures:
+    events = [answer.judged for answer in answers if answer.kind == kind]
+    return StopFigures(kind, len(events), sum(events), min(events, default=0), max(events, default=0))
+
+
+def _sightings(answers: list[LogAnswer]) -> Iterator[Sighting]:
+    """The logs that do not conform, grouped by what tells them apart."""
+    alike: dict[tuple[str, str, tuple[str, ...]], list[tuple[int, int]]] = {}
+    for number, answer in enumerate(answers):
+        if answer.is_wrong:
+            alike.setdefault((answer.kind, answer.action, answer.state), []).append((answer.judged, number))
+    for (kind, action, state), logs in sorted(alike.items()):
+        events, number = min(logs)
+        yield Sighting(property=kind, action=action, state=state, times=len(logs), run=number, steps=events)

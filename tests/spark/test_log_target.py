@@ -1,0 +1,171 @@
+"""Recorded logs as the target of a campaign: wrong ones are named, the rest conform."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import boto3
+import pytest
+
+import spark.cli.run
+from impl.sim.check import Question, check
+from impl.sim.conformance.log import conform_log
+from impl.sim.options import Options
+from spark.campaign.summary import Summary, summarise
+from spark.cluster.storage import open_storage
+from tests.cli.running import Run
+from tests.conform.simulated_logs import Line, without_an_open
+from tests.spark.running import here, place, tables
+
+SMALL = Options(operations=30, span_ms=10_000, streams=2)
+GOOD = 6
+MODEL = ("--model", "fast_close", "--map", "fast_close")
+
+
+@pytest.fixture(autouse=True)
+def workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands of these tests start no Spark."""
+    monkeypatch.setattr(spark.cli.run, "start_cluster", here)
+
+
+def simulated(seed: int) -> list[Line]:
+    """The lines of the log of a simulated run."""
+    return [json.loads(line) for line in conform_log(check(Question(seed=seed, options=SMALL)).run.log).splitlines()]
+
+
+def text(lines: list[Line]) -> str:
+    """A log."""
+    return "".join(f"{json.dumps(line)}\n" for line in lines)
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with logs of which two are damaged alike, two are impossible, and the others conform."""
+    folder = tmp_path_factory.mktemp("logs")
+    for seed in range(GOOD):
+        (folder / f"good{seed}.ndjson").write_text(text(simulated(seed)), encoding="utf-8")
+    for seed in (10, 11):
+        (folder / f"cut{seed}.ndjson").write_text(text(simulated(seed))[:-20], encoding="utf-8")
+        (folder / f"lost{seed}.ndjson").write_text(
+            text(without_an_open(random.Random(1), simulated(seed))), encoding="utf-8"
+        )
+    return folder
+
+
+def run_words(logs: object, out: object, *more: object) -> list[object]:
+    """A campaign over logs."""
+    return ["campaign", "run", "--target", "log", "--in", logs, *MODEL, "--out", out, *more]
+
+
+def _names(summary: Summary, kind: str) -> set[str]:
+    return {log for finding in summary.findings if finding.property == kind for log in finding.logs}
+
+
+def test_wrong_logs_are_named_and_the_rest_conform(holdfast: Run, logs: Path, tmp_path: Path) -> None:
+    """Damaged and impossible logs are findings that name each log, and all others conform."""
+    ran = holdfast(*run_words(logs, tmp_path / "a"))
+    summary = summarise(place(tmp_path / "a"))
+
+    assert ran.code == 12
+    assert _names(summary, "damaged") == {"cut10.ndjson", "cut11.ndjson"}
+    assert _names(summary, "impossible") == {"lost10.ndjson", "lost11.ndjson"}
+    assert {stop.reason: stop.runs for stop in summary.stops} == {
+        "conforms": GOOD, "impossible": 2, "damaged": 2, "no answer": 0,
+    }  # fmt: skip
+    assert all(name in ran.out for name in ("cut10.ndjson", "cut11.ndjson", "lost10.ndjson", "lost11.ndjson"))
+    assert sum(action.taken for action in summary.actions) >= summary.steps > 100
+
+
+def test_a_finding_is_a_kind_of_event_and_a_rule(holdfast: Run, logs: Path, tmp_path: Path) -> None:
+    """Logs that are damaged alike are one finding; the file name and its numbers are no part of it."""
+    holdfast(*run_words(logs, tmp_path / "a"))
+    summary = summarise(place(tmp_path / "a"))
+
+    [damaged] = [finding for finding in summary.findings if finding.property == "damaged"]
+    impossible = [finding for finding in summary.findings if finding.property == "impossible"]
+    assert damaged.times == 2
+    assert "cut1" not in damaged.action
+    actions = {action.name for action in summary.actions}
+    assert all(finding.action in actions for finding in impossible)
+    assert all(finding.state for finding in impossible)
+
+
+def test_a_finding_is_repeated_by_conform(holdfast: Run, logs: Path, tmp_path: Path) -> None:
+    """The command of each finding gives the same answer about the log."""
+    holdfast(*run_words(logs, tmp_path / "a"))
+    for finding in summarise(place(tmp_path / "a")).findings:
+        assert finding.shrunk is not None
+        again = holdfast(*finding.shrunk.replay.split()[1:])
+        assert again.code == (2 if finding.property == "damaged" else 12)
+        said = (again.out + again.err).replace(f"{logs}/", "")
+        assert finding.shrunk.sentence in said
+
+
+def test_tables_of_logs_can_be_resumed_and_shown(holdfast: Run, logs: Path, tmp_path: Path) -> None:
+    """A campaign over logs goes on after its last unit is gone, writes the same tables, and has a page."""
+    ran = holdfast(*run_words(logs, tmp_path / "a"))
+    before = tables(place(tmp_path / "a"))
+    last = max((tmp_path / "a" / "runs").iterdir())
+    last.unlink()
+
+    assert holdfast("campaign", "resume", tmp_path / "a").out == ran.out
+    assert tables(place(tmp_path / "a")) == before
+    assert holdfast("campaign", "report", tmp_path / "a", "--junit", tmp_path / "r.xml").code == 0
+    page = (tmp_path / "a" / "report.html").read_text(encoding="utf-8")
+    assert "<code>lost10.ndjson</code>" in page
+    assert holdfast("campaign", "status", tmp_path / "a").code == 12
+
+
+def test_another_log_is_another_campaign(holdfast: Run, logs: Path, tmp_path: Path) -> None:
+    """If a log came or went since the campaign began, it is not continued."""
+    copy = tmp_path / "logs"
+    copy.mkdir()
+    for name in ("good0.ndjson", "good1.ndjson"):
+        (copy / name).write_bytes((logs / name).read_bytes())
+    assert holdfast(*run_words(copy, tmp_path / "a")).code == 0
+    (copy / "good1.ndjson").unlink()
+    ran = holdfast("campaign", "resume", tmp_path / "a")
+    assert ran.code == 2
+    assert "not one campaign" in ran.err
+
+
+def test_logs_in_a_bucket_are_judged(holdfast: Run, s3: str, keys: tuple[str, str], logs: Path, tmp_path: Path) -> None:
+    """Logs in a bucket give the findings of logs in a folder."""
+    client = boto3.client("s3", endpoint_url=s3, region_name="us-east-1")
+    client.create_bucket(Bucket="logs")
+    bucket = open_storage("s3://logs/a", s3)
+    for path in logs.iterdir():
+        bucket.write(path.name, path.read_bytes())
+    ran = holdfast(*run_words("s3://logs/a", tmp_path / "a", "--s3", s3))
+    summary = summarise(place(tmp_path / "a"))
+    assert ran.code == 12
+    assert _names(summary, "damaged") | _names(summary, "impossible") == {
+        path.name for path in logs.iterdir() if not path.name.startswith("good")
+    }
+    assert not [key for key in keys if key in ran.out + ran.err]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--target", "log", "--model", "fast_close"), "--target log needs --in"),
+        (("--target", "log", "--in", "{logs}"), "--target log needs --model"),
+        (("--target", "log", "--in", "nowhere", *MODEL), "--in nowhere: holds no file"),
+        (("--target", "log", "--in", "{logs}", *MODEL, "--runs", 3), "--runs: it belongs to runs that are drawn"),
+        (("--target", "log", "--in", "{logs}", *MODEL, "--brokers", 3), "--brokers: it belongs to runs"),
+        (("--target", "ownership", "--in", "{logs}"), "--in: it belongs to --target log"),
+        (("--target", "log", "--in", "{logs}", "--model", "nothing"), "nothing"),
+    ],
+)
+def test_wrong_options_are_one_line(
+    holdfast: Run, logs: Path, tmp_path: Path, words: tuple[object, ...], message: str
+) -> None:
+    """A missing or wrong option is one line, and no campaign begins."""
+    given = [str(logs) if word == "{logs}" else word for word in words]
+    ran = holdfast("campaign", "run", *given, "--out", tmp_path / "a")
+    assert ran.code == 2
+    assert message in ran.err
+    assert len(ran.err.splitlines()) == 1
+    assert not (tmp_path / "a" / "campaign.parquet").exists()
