@@ -26,7 +26,7 @@ class MeasuredCosts:
     """The costs measured on one core. ``source`` says in words where they were measured.
 
     ``setup_seconds``: the time of a worker before its first unit. ``start_seconds``: the time until the cluster is
-    ready; 0 if that was not measured.
+    ready; 0 if that was not measured. ``clusters``: the runs are clusters or logs, whose units have fewer runs.
     """
 
     source: str
@@ -34,6 +34,7 @@ class MeasuredCosts:
     bytes_per_unit: float
     setup_seconds: float
     start_seconds: float
+    clusters: bool = False
 
 
 @attrs.frozen(kw_only=True)
@@ -48,7 +49,7 @@ class CampaignPlan:
     @property
     def each(self) -> int:
         """The number of traces of a unit."""
-        return min(self.traces, traces_per_unit(self.traces))
+        return min(self.traces, traces_per_unit(self.traces, clusters=self.rates.clusters))
 
     @property
     def units(self) -> int:
@@ -107,6 +108,7 @@ def measured(summary: Summary, *, start_seconds: float = 0.0) -> MeasuredCosts:
         bytes_per_unit=summary.bytes / done,
         setup_seconds=runs.setup_seconds / max(1, runs.setups),
         start_seconds=start_seconds,
+        clusters=not summary.asked.is_model,
     )
 
 

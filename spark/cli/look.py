@@ -208,6 +208,7 @@ def _measure(name: str, scope: str | None, depth: int | None, traces: int) -> Me
         bytes_per_unit=octets / units,
         setup_seconds=setup,
         start_seconds=0.0,
+        clusters=clusters,
     )
 
 

@@ -13,8 +13,8 @@ from spark.cluster.storage import FolderStorage
 from tests.spark.running import InlineWorkers, place
 
 
-def clusters(*, traces: int = 8, removed: tuple[str, ...] = (), **options: object) -> Config:
-    """A campaign of small clusters in units of four runs."""
+def clusters(*, traces: int = 8, removed: tuple[str, ...] = (), per_unit: int = 4, **options: object) -> Config:
+    """A campaign of small clusters."""
     drawn = ClusterOptions(**{"steps": 60, "streams": 2, **options})
     return Config(
         target=CLUSTER,
@@ -23,7 +23,7 @@ def clusters(*, traces: int = 8, removed: tuple[str, ...] = (), **options: objec
         traces=traces,
         depth=60,
         seed=1,
-        traces_per_unit=4,
+        traces_per_unit=per_unit,
         cluster=drawn,
     )
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import attrs
 import boto3
+import pyarrow as pa
 import pytest
 
 import spark.cli.run
@@ -13,9 +15,10 @@ from spark.campaign.cluster_target import ClusterTarget
 from spark.campaign.engine import advance, begin
 from spark.campaign.model_target import ModelTarget
 from spark.campaign.places import UNIT_TABLES
-from spark.cluster.session import Cluster, start_cluster
+from spark.cluster.session import Cluster, SparkJob, start_cluster
 from spark.cluster.settings import SparkOptions
 from spark.cluster.storage import open_storage
+from spark.cluster.task import Work
 from tests.cli.running import Run
 from tests.spark.clusters import cases, clusters, ran_clusters
 from tests.spark.running import BROKEN, TABLE, begun, config, here, place, ran, table_model, tables
@@ -44,6 +47,43 @@ def test_spark_simulates_what_one_process_simulates(cluster: Cluster, tmp_path: 
     alone = ran_clusters(tmp_path / "here", asked)
     assert tables(storage) == tables(alone)
     assert [storage.read(case) for case in cases(storage)] == [alone.read(case) for case in cases(alone)] != []
+
+
+@attrs.frozen
+class Divided:
+    """Workers of Spark that divide the units into a fixed number of partitions."""
+
+    cluster: Cluster
+    partitions: int
+
+    @property
+    def parallelism(self) -> int:
+        """As of the cluster."""
+        return self.cluster.parallelism
+
+    def start(self, work: Work, payload: bytes, rows: pa.Table, schema: pa.Schema, partitions: int) -> SparkJob:  # noqa: ARG002 - the number is fixed
+        """Start the work in the fixed number of partitions."""
+        return self.cluster.start(work, payload, rows, schema, self.partitions)
+
+
+@pytest.fixture(scope="module")
+def one_process(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The tables of eight units of clusters, made in one process."""
+    folder = tmp_path_factory.mktemp("one") / "a"
+    return tables(ran_clusters(folder, clusters(traces=16, steps=30, per_unit=2)))
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 7])
+def test_partitions_do_not_matter(
+    cluster: Cluster, one_process: dict[str, bytes], tmp_path: Path, partitions: int
+) -> None:
+    """Eight units of clusters give the same bytes in one, two and seven partitions of Spark."""
+    asked = clusters(traces=16, steps=30, per_unit=2)
+    storage, target = place(tmp_path), ClusterTarget.of(asked)
+    begin(storage, asked, target)
+    workers = Divided(cluster, partitions)
+    advance(workers, storage, asked, target, budget=Budget(), progress=lambda _now: None)
+    assert tables(storage) == one_process
 
 
 @pytest.mark.slow

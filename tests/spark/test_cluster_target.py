@@ -9,6 +9,7 @@ from pathlib import Path
 import attrs
 import pytest
 
+import spark.cli.look
 import spark.cli.run
 from holdfast.ir.errors import UsageError
 from spark.campaign.cluster_target import ClusterTarget, without_numbers
@@ -230,3 +231,24 @@ def test_options_of_another_target_are_refused(
     assert ran.code == 2
     assert message in ran.err
     assert not (tmp_path / "a" / "campaign.parquet").exists()
+
+
+def test_two_campaigns_of_clusters_are_compared(broken: FolderStorage, holdfast: Run, tmp_path: Path) -> None:
+    """A comparison shows the options that differ, the findings and the situations of only one campaign."""
+    whole = ran_clusters(tmp_path / "whole", clusters())
+    ran = holdfast("campaign", "diff", whole.name, broken.name)
+    assert ran.code == 12
+    assert "\n  without " in ran.out
+    assert "findings only in B" in ran.out
+    assert "holdfast simulate " in ran.out
+
+
+def test_a_plan_takes_its_rates_from_clusters(
+    broken: FolderStorage, holdfast: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A plan of clusters has units of clusters, whether its rates come from a campaign or from runs now."""
+    monkeypatch.setattr(spark.cli.look, "SAMPLE", 0.1)
+    for source in ((broken.name,), ("--target", "cluster")):
+        ran = holdfast("campaign", "plan", *source, "--runs", 20000, "--cores", 4)
+        assert ran.code == 0
+        assert "20,000 traces / 64 a unit = 313" in ran.out
