@@ -14,7 +14,7 @@ from holdfast.trace.text import WIDTH, count
 from spark.campaign.config import Config
 from spark.campaign.findings import Finding
 from spark.campaign.summary import Rates, Summary
-from spark.campaign.words import Words
+from spark.campaign.words import Words, rate
 
 MOST_FINDINGS = 20
 """The most findings of a kind that the text lists; it only counts the others."""
@@ -169,7 +169,7 @@ def _about(found: CampaignDifference, side: int) -> str:
     part = "" if found.complete[side] else ", not complete"
     return (
         f"{found.names[side]}: {count(found.runs[side], 'run')}{part}, "
-        f"{rates.runs_per_second:,.0f} runs and {rates.steps_per_second:,.0f} steps a second and core"
+        f"{rate(rates.runs_per_second)} runs and {rate(rates.steps_per_second)} steps a second and core"
     )
 
 

@@ -15,6 +15,7 @@ from holdfast.trace.text import WIDTH, count
 from spark.campaign.config import traces_per_unit
 from spark.campaign.places import UNIT_TABLES
 from spark.campaign.summary import Summary
+from spark.campaign.words import rate
 
 _NUMBER = re.compile(r"(\d+)(?:\.(\d+))?(?:[eE]\+?(\d{1,2}))?", re.ASCII)
 MANY_FILES = 3_000_000
@@ -141,7 +142,7 @@ def render_plan(found: CampaignPlan) -> str:
         size(rates.bytes_per_unit),
     )
     started = f", {start} to start" if rates.start_seconds else ""
-    speed, machines = f"{rates.runs_per_second:,.0f} traces a second", count(found.machines, "machine")
+    speed, machines = f"{rate(rates.runs_per_second)} traces a second", count(found.machines, "machine")
     files, hours = found.units * len(UNIT_TABLES), f"{found.machine_hours:,.1f}"
     rows = {
         "measured": f"{speed} and core, {bytes_each} a unit, {setup} to set up a worker{started}",

@@ -13,7 +13,7 @@ from spark.campaign.estimate import size, span
 from spark.campaign.findings import Finding
 from spark.campaign.saturation import new_steps, sentence
 from spark.campaign.summary import Summary
-from spark.campaign.words import Words
+from spark.campaign.words import Words, rate
 
 MOST_LOGS = 100
 """The most logs that a finding names; the page and the table ``runs`` have them all."""
@@ -70,7 +70,7 @@ def timing_line(summary: Summary) -> str:
 def _rate(summary: Summary) -> str:
     rates = summary.rates
     return (
-        f"{rates.runs_per_second:,.0f} runs and {rates.steps_per_second:,.0f} steps a second and core "
+        f"{rate(rates.runs_per_second)} runs and {rate(rates.steps_per_second)} steps a second and core "
         f"({span(rates.seconds)} in units)"
     )
 

@@ -33,9 +33,16 @@ class Words:
         """How a finding was reached, by the ``action`` of its sightings."""
         if self.run == "operation":
             return action  # The message of an oracle.
-        if self.run == "event":
-            return f"at {action}" if action else "for no event"
+        if self.run == "event":  # The action of an event, or a kind of damage.
+            return (
+                f"at {action}" if action.isidentifier() else action or "for no event"
+            )  # An action, or a kind of damage.
         return f"by {action}" if action else "in an initial state"
+
+
+def rate(number: float) -> str:
+    """A number of things per second; two digits of it, if there are fewer than ten."""
+    return f"{number:,.0f}" if number >= 10 or not number else f"{number:.2g}"
 
 
 WORDS = {

@@ -50,7 +50,7 @@ def test_spark_simulates_what_one_process_simulates(cluster: Cluster, tmp_path: 
 
 
 @attrs.frozen
-class Divided:
+class DividedWorkers:
     """Workers of Spark that divide the units into a fixed number of partitions."""
 
     cluster: Cluster
@@ -81,7 +81,7 @@ def test_partitions_do_not_matter(
     asked = clusters(traces=16, steps=30, per_unit=2)
     storage, target = place(tmp_path), ClusterTarget.of(asked)
     begin(storage, asked, target)
-    workers = Divided(cluster, partitions)
+    workers = DividedWorkers(cluster, partitions)
     advance(workers, storage, asked, target, budget=Budget(), progress=lambda _now: None)
     assert tables(storage) == one_process
 

@@ -14,6 +14,7 @@ from impl.sim.check import Question, check
 from impl.sim.conformance.log import conform_log
 from impl.sim.options import Options
 from spark.campaign.summary import Summary, summarise
+from spark.campaign.words import WORDS
 from spark.cluster.storage import open_storage
 from tests.cli.running import Run
 from tests.conform.simulated_logs import Line, without_an_open
@@ -87,6 +88,8 @@ def test_a_finding_is_a_kind_of_event_and_a_rule(holdfast: Run, logs: Path, tmp_
     impossible = [finding for finding in summary.findings if finding.property == "impossible"]
     assert damaged.times == 2
     assert "cut1" not in damaged.action
+    assert WORDS["log"].by(damaged.action) == damaged.action != ""
+    assert all(WORDS["log"].by(finding.action) == f"at {finding.action}" for finding in impossible)
     actions = {action.name for action in summary.actions}
     assert all(finding.action in actions for finding in impossible)
     assert all(finding.state for finding in impossible)

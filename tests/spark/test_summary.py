@@ -15,6 +15,7 @@ from spark.campaign.places import CAMPAIGN, FINDINGS, unit_number, unit_path
 from spark.campaign.summary import summarise
 from spark.campaign.tables import from_parquet, to_parquet
 from spark.campaign.text import render_status, render_summary, timing_line
+from spark.campaign.words import rate
 from tests.spark.samples import MemoryStorage, Sample, campaign, campaign_row, summary
 
 SMALL = Sample(traces=95_000, traces_per_unit=10_000, removed=("ST-14",), findings=3)
@@ -268,3 +269,10 @@ def test_status_of_what_has_not_begun() -> None:
     text = render_status(summary(done=0))
     assert "no answer yet" in text
     assert "rate" not in text
+
+
+def test_small_rates_are_not_rounded_to_nothing() -> None:
+    """A rate below ten has two digits, since clusters are made at some runs a second."""
+    assert [rate(number) for number in (0.0, 0.034, 1.26, 9.96, 12.4, 45_678.9)] == [
+        "0", "0.034", "1.3", "10", "12", "45,679",
+    ]  # fmt: skip

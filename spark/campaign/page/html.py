@@ -32,7 +32,7 @@ from spark.campaign.page.plot import compact, growth_plot
 from spark.campaign.saturation import Point, Saturation, sentence
 from spark.campaign.summary import RuleSum, Summary
 from spark.campaign.text import answer
-from spark.campaign.words import Words
+from spark.campaign.words import Words, rate
 
 MOST_FINDINGS = 25
 MOST_RULES = 500
@@ -156,7 +156,7 @@ def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
         mean = summary.steps / summary.runs if summary.runs else 0.0
         yield "Steps", f"{summary.steps:,}, {mean:,.1f} a run on average"
         yield "Runs that violate something", f"{summary.violations:,}"
-        speed = f"{rates.runs_per_second:,.0f} runs and {rates.steps_per_second:,.0f} steps a second"
+        speed = f"{rate(rates.runs_per_second)} runs and {rate(rates.steps_per_second)} steps a second"
         yield "Rate of one core", f"{speed}; {span(rates.seconds)} in units, {span(rates.cpu_seconds)} of it computing"
         yield "Set-up", f"{rates.setup_seconds:,.1f} s in {count(rates.setups, 'worker')}, apart from the rate"
         yield "Tables", f"{size(summary.bytes)} in {summary.name}"
