@@ -20,14 +20,21 @@ from impl.sim.situations import SituationReader, is_refused
 
 REQUESTS = (
     "GetOpeningStreams", "RegisterNode", "SetBroker", "CreateStreams", "OpenStreams", "CloseStreams", "TrimStreams",
-    "DeleteStreams", "PrepareObjects", "CommitStreamSetObject", "CommitStreamObject", "PutIfAbsent", "CreateTopic",
-    "AlterReassignments", "AlterPartition", "RenewEpoch", "ElectLeader",
+    "DeleteStreams", "PrepareObjects", "CommitStreamSetObject", "CommitStreamObject",
 )  # fmt: skip
 STEPS = ("hear", "ack", "send_close", "fail", "end_recovery", "reset_wal", "shut_down")
-OF_PARTITIONS = ("freeze", "begin_open", "serve", "flag", "end_close")
+OF_PARTITIONS = (
+    "PutIfAbsent", "DrainBroker", "CreateTopic", "AlterReassignments", "AlterPartition", "RenewEpoch", "ElectLeader",
+    "freeze", "begin_open", "serve", "flag", "end_close",
+)  # fmt: skip
 OF_PROCESSES = ("start", "pause", "resume", "crash", "halt", "elected", "failover")
 EVENTS = (*REQUESTS, *STEPS, *OF_PARTITIONS, *OF_PROCESSES)
 """The events that are counted: requests that a controller executes, steps of processes, and what befalls processes."""
+
+
+def events(*, partitions: bool) -> tuple[str, ...]:
+    """The events that a run can have. ``partitions``: whether it has partitions."""
+    return tuple(name for name in EVENTS if partitions or name not in OF_PARTITIONS)
 
 
 class RunCoverage(msgspec.Struct, frozen=True):

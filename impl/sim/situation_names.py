@@ -47,6 +47,12 @@ OF_CLUSTERS = (
 SITUATIONS = (*OF_STREAMS, *OF_PARTITIONS, *OF_CLUSTERS)
 """All situations, in the order in which reports list them."""
 
+
+def situations(*, partitions: bool) -> tuple[str, ...]:
+    """The situations that a run can reach. ``partitions``: whether it has partitions."""
+    return tuple(name for name in SITUATIONS if partitions or name not in OF_PARTITIONS)
+
+
 TELLING = frozenset(
     (
         "a superseded process acks",

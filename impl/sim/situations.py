@@ -134,7 +134,8 @@ class SituationReader:
     def _ended_recovery(self, _: str, values: dict[str, Any]) -> None:
         self._stream("a recovery ends", values["stream"])
 
-    def _froze(self, _: str, values: dict[str, Any]) -> None:
+    def _froze(self, process: str, values: dict[str, Any]) -> None:
+        self._opening.get(values["partition"], set()).discard(process)  # An open that is not done ends here, too.
         if values["partition"] in self._moves:
             self._moves[values["partition"]] = "during"
 

@@ -20,9 +20,9 @@ from impl.oracles.verdict import Violation
 from impl.rules import guards, refused, sources
 from impl.sim.case_file import case_of, labels, text
 from impl.sim.check import CheckResult, Question, check
-from impl.sim.coverage import EVENTS, RunCoverage, coverage_of
+from impl.sim.coverage import RunCoverage, coverage_of, events
 from impl.sim.image_kinds import SIGNATURE_BITS
-from impl.sim.situation_names import SITUATIONS, TELLING
+from impl.sim.situation_names import TELLING, situations
 from impl.sim.small import smallest
 from impl.sim.timeline import timeline
 from spark.campaign.config import Config
@@ -78,8 +78,8 @@ class ClusterTarget:
             model=", ".join([f"cluster {self.question.version}", *sizes, *drawn, *built_in]),
             fingerprint=digest.hexdigest(),
             deadlock="",
-            actions=EVENTS,
-            situations=SITUATIONS,
+            actions=events(partitions=options.partitions > 0),
+            situations=situations(partitions=options.partitions > 0),
         )
 
     def ready(self) -> ReadyCluster:
@@ -132,8 +132,8 @@ class ReadyCluster:
 
 def told_apart(violation: Violation, coverage: RunCoverage) -> tuple[str, str, tuple[str, ...]]:
     """What tells kinds of violations apart: the oracle, its message without numbers, and situations of the stream."""
-    situations = {name for name, key in coverage.situations if key == violation.key} & TELLING
-    return violation.oracle, without_numbers(violation.message), tuple(sorted(situations))
+    reached = {name for name, key in coverage.situations if key == violation.key} & TELLING
+    return violation.oracle, without_numbers(violation.message), tuple(sorted(reached))
 
 
 def without_numbers(message: str) -> str:
@@ -190,7 +190,9 @@ class _Tally:
 
     def result(self) -> UnitResult:
         """The counts over the runs added so far."""
-        pairs = [(first, second) for first in EVENTS for second in EVENTS]
+        has_partitions = self._question.options.partitions > 0
+        names = events(partitions=has_partitions)
+        pairs = [(first, second) for first in names for second in names]
         return UnitResult(
             runs=self._runs,
             steps=sum(map(sum, self._stops.values())),
@@ -199,19 +201,23 @@ class _Tally:
                 for end, steps in self._stops.items()
             ),
             sightings=tuple(self._sightings()),
-            actions=tuple((name, self._events[name], self._refused[name]) for name in EVENTS),
+            actions=tuple((name, self._events[name], self._refused[name]) for name in names),
             rules=tuple(self._rules()),
             cuts=(),
             pairs=tuple((*pair, self._pairs[pair]) for pair in pairs if pair in self._pairs),
             witnesses=(),
             states=_bit_set(self._images),
-            situations=tuple((name, len(runs), runs[0]) for name in SITUATIONS if (runs := self._situations.get(name))),
+            situations=tuple(
+                (name, len(runs), runs[0])
+                for name in situations(partitions=has_partitions)
+                if (runs := self._situations.get(name))
+            ),
         )
 
     def _sightings(self) -> Iterator[Sighting]:
-        for (oracle, message, situations), runs in sorted(self._alike.items()):
+        for (oracle, message, reached), runs in sorted(self._alike.items()):
             size, number = min(runs)
-            yield Sighting(property=oracle, action=message, state=situations, times=len(runs), run=number, steps=size)
+            yield Sighting(property=oracle, action=message, state=reached, times=len(runs), run=number, steps=size)
 
     def _rules(self) -> Iterator[tuple[str, str, int, int]]:
         """Each rule that is not switched off, with the packages of its guards."""

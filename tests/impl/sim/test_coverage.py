@@ -14,11 +14,11 @@ from impl.errors import E
 from impl.metadata.log import MetadataBatch
 from impl.records import BrokerRegistration, NodeWALMetadata, Range, S3Stream, StreamState
 from impl.sim.check import CheckResult, Question, check
-from impl.sim.coverage import EVENTS, coverage_of
+from impl.sim.coverage import coverage_of, events
 from impl.sim.event_log import AppendedBatch, Event, EventLog, ExecutedRequest, StoreEffect
 from impl.sim.image_kinds import ImageKinds, kind_of, signature_of
 from impl.sim.options import Options
-from impl.sim.situation_names import CLUSTER, SITUATIONS
+from impl.sim.situation_names import CLUSTER, SITUATIONS, situations
 from impl.store.interface import Put, PutResult
 from impl.wire import AlterReassignments, Body, GetOpeningStreams, ItemAnswer, OpenStreams, Request
 
@@ -121,6 +121,13 @@ def test_a_finished_recovery_is_not_crossed() -> None:
     assert ("crossed recovery", CLUSTER) not in covered(first, step("b1.0", "reset_wal"), second).situations
 
 
+def test_an_open_that_is_given_up_is_over() -> None:
+    """A process that gives an open up does not open beside the next one."""
+    first, second = EXAMPLES["two processes open"]
+    found = covered(first, step("b1.0", "freeze", partition=0), second)
+    assert "two processes open" not in {name for name, _ in found.situations}
+
+
 def test_pairs_are_of_one_stream() -> None:
     """A pair is two consecutive events of one stream; events of another stream do not come between them."""
     other = step("b1.0", "ack", stream=8, epoch=1, base=0, count=1)
@@ -171,9 +178,10 @@ def test_a_signature_is_the_same_everywhere() -> None:
 def test_runs_cover_known_names(partitions: int) -> None:
     """A run covers events, pairs, situations and images, and each name is on its list."""
     found = coverage_of(_checked(1, partitions).run)
-    assert set(found.events) | set(found.refused) <= set(EVENTS)
-    assert {name for pair in found.pairs for name in pair} <= set(EVENTS)
-    assert {name for name, _ in found.situations} <= set(SITUATIONS)
+    known = set(events(partitions=partitions > 0))
+    assert set(found.events) | set(found.refused) <= known
+    assert {name for pair in found.pairs for name in pair} <= known
+    assert {name for name, _ in found.situations} <= set(situations(partitions=partitions > 0))
     assert len(found.images) > 10
 
 
