@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-import select
 import signal
 import subprocess
-import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -15,72 +12,34 @@ from pathlib import Path
 import psutil
 import pytest
 
-from holdfast.cli.output import CLEAR_LINE
 from spark.cluster.storage import FolderStorage
 from tests.spark.running import BROKEN, TABLE, place, tables
+from tests.spark.terminal_process import PATIENCE, TerminalProcess, command
 
 TRACES = 8_000_000
 """Enough runs that some units are done, and some are not, when a process is killed."""
 
-PATIENCE = 300
-"""The seconds to wait before a campaign counts as hanging."""
-
-MODEL = ("--target", str(TABLE), "--scope", "default", "--without", *BROKEN, "--runs", str(TRACES))
-CLUSTERS = ("--target", "cluster", "--steps", "60", "--without", "ST-14", "--runs", "128")
+MODEL = ("--target", TABLE, "--scope", "default", "--without", *BROKEN, "--runs", TRACES)
+CLUSTERS = ("--target", "cluster", "--steps", 60, "--without", "ST-14", "--runs", 128)
 
 Wanted = Callable[[psutil.Process], bool]
 
 
-def command(*words: str) -> list[str]:
-    """A command line of holdfast."""
-    return [sys.executable, "-m", "holdfast", "campaign", *words]
+class CampaignProcess(TerminalProcess):
+    """A running campaign."""
 
-
-class CampaignProcess:
-    """A running campaign whose progress goes to a terminal, so that a test can wait for its next line."""
-
-    def __init__(self, folder: Path, target: Sequence[str] = MODEL) -> None:
-        words = ["run", *target, "--seed", "7", "--out", str(folder), "--master", "local[2]"]
-        self.screen, stderr = os.openpty()
-        self.output = tempfile.TemporaryFile("w+")  # noqa: SIM115 - it lives as long as the campaign
-        self.process = subprocess.Popen(command(*words), stdout=self.output, stderr=stderr)
-        os.close(stderr)
-        self.pid = self.process.pid
-        self.shown = b""
-
-    def read(self) -> bool:
-        """Wait for more output. Returns False at its end."""
-        ready, _, _ = select.select([self.screen], [], [], PATIENCE)
-        if not ready:
-            self.process.kill()
-            pytest.fail(f"nothing was shown for {PATIENCE} seconds")
-        try:
-            more = os.read(self.screen, 1 << 16)
-        except OSError:  # The end: all processes that had the terminal open have ended.
-            more = b""
-        self.shown += more
-        return bool(more)
+    def __init__(self, folder: Path, target: Sequence[object] = MODEL) -> None:
+        super().__init__("campaign", "run", *target, "--seed", 7, "--out", folder, "--master", "local[2]")
 
     def wait_for_units(self, storage: FolderStorage, units: int) -> None:
         """Wait until N units are done."""
-        while len(storage.list("runs")) < units:
-            assert self.read(), self.shown
-
-    def end(self) -> tuple[int, str, str]:
-        """The exit code, the output, and the last line on the terminal."""
-        while self.read():
-            pass
-        os.close(self.screen)
-        code = self.process.wait(PATIENCE)
-        self.output.seek(0)
-        with self.output:
-            return code, self.output.read(), self.shown.decode().rpartition(CLEAR_LINE)[2]
+        self.wait_for(lambda: len(storage.list("runs")) >= units)
 
 
 def resume(folder: Path) -> subprocess.CompletedProcess[str]:
     """Run the rest of the campaign."""
     return subprocess.run(
-        command("resume", str(folder), "--master", "local[2]"), capture_output=True, text=True, check=False
+        command("campaign", "resume", folder, "--master", "local[2]"), capture_output=True, text=True, check=False
     )
 
 
