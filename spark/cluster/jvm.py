@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import struct
 import subprocess
@@ -11,9 +10,9 @@ from contextlib import suppress
 from pathlib import Path
 
 import attrs
-import psutil
 
 from holdfast.ir.errors import HoldfastError
+from spark.cluster.processes import end_session
 
 STARTING = 120
 """The longest time in seconds until the process listens on a port; it may have to fetch packages before that."""
@@ -97,28 +96,8 @@ class Jvm:
         finally:
             self.process.kill()
             self.process.wait()
-            self._end_rest()
-
-    def _end_rest(self) -> None:
-        """End the processes that the process has started: wait for _LINGERING seconds, then kill the rest.
-
-        They are found by their session: ``launched`` has made the process the leader of a new one.
-        """
-        rest = [process for process in psutil.process_iter() if _session_of(process.pid) == self.process.pid]
-        try:
-            _, rest = psutil.wait_procs(rest, timeout=_LINGERING)
-        finally:
-            for process in rest:
-                with suppress(psutil.Error):
-                    process.kill()
-            psutil.wait_procs(rest, timeout=_LINGERING)
-
-
-def _session_of(process: int) -> int | None:
-    try:
-        return os.getsid(process)
-    except OSError:
-        return None
+            # ``launched`` has made the process the leader of a session.
+            end_session(self.process.pid, _LINGERING)
 
 
 def _log(folder: Path) -> Path:

@@ -81,6 +81,13 @@ class Master:
         return self.local or self.address.startswith("local-cluster")
 
     @property
+    def on_loopback(self) -> bool:
+        """Whether the address is one of a standalone cluster that only this machine reaches."""
+        matched = _OTHER.fullmatch(self.address)
+        hosts = [address.rpartition(":")[0] for address in ([] if matched is None else _addresses(matched))]
+        return bool(hosts) and all(host in ("localhost", "[::1]") or host.startswith("127.") for host in hosts)
+
+    @property
     def queues(self) -> bool:
         """Whether the session may have to wait for other users of the cluster."""
         return self.address.startswith(("yarn", "k8s://"))
@@ -162,10 +169,11 @@ def settings(master: Master, folder: Path) -> dict[str, str]:
         # The results of jobs are small; the limit is for an unexpectedly large one.
         "spark.driver.maxResultSize": "4g",
     }
-    if master.on_this_machine:
+    if master.on_this_machine or master.on_loopback:
         # Driver and executors talk to each other over the loopback address, which no other machine reaches.
         chosen["spark.driver.bindAddress"] = LOOPBACK
         chosen["spark.driver.host"] = LOOPBACK
+    if master.on_this_machine:
         # Spilled data and sockets are in the session's folder, and are removed with it.
         chosen["spark.local.dir"] = str(folder / "local")
         chosen["spark.python.unix.domain.socket.dir"] = str(folder)
@@ -221,7 +229,7 @@ def environment(options: SparkOptions, master: Master, folder: Path, java_home: 
         "PYSPARK_SUBMIT_ARGS": "",
         "SPARK_CONNECT_MODE": "0",
     }
-    if master.on_this_machine:
+    if master.on_this_machine or master.on_loopback:
         # Otherwise Spark looks up the machine's name before the session begins, and prints a warning.
         chosen["SPARK_LOCAL_IP"] = LOOPBACK
     if java_home is not None:
