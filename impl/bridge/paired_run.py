@@ -8,7 +8,8 @@ import attrs
 
 from holdfast.lower.layout import Value
 from impl.bridge.differences import Cells, IntendedDifference, answers
-from impl.bridge.pairing import Facts, ModelChoice, Pairing
+from impl.bridge.model_choice import ModelChoice
+from impl.bridge.pairing import Facts, Pairing
 from impl.bridge.request import ControllerAnswer
 from impl.controller.node import Controller
 from impl.errors import E

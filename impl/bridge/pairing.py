@@ -21,6 +21,7 @@ from holdfast.lower.outcome import Cut, Refused, Taken
 from holdfast.lower.python.interpreter import Args, Interpreter
 from impl.bridge.constants import constants_of
 from impl.bridge.differences import Arguments, Cells
+from impl.bridge.model_choice import ModelChoice, refused
 from impl.bridge.request import ControllerAnswer, OperationRequest, Query, send
 from impl.controller.node import Controller
 from impl.controller.view import Profile
@@ -31,24 +32,6 @@ from impl.scenario.session import ScenarioSession
 
 Facts = dict[str, Any]
 """The facts about a state that model and controller both know, by readable names. They must be equal."""
-
-
-@attrs.frozen
-class ModelChoice:
-    """The result of one call (an action with its sender's arguments) in one state of a model.
-
-    ``states``: the states that the model allows afterwards, one for each possible decision of the controller; empty if
-    the call is refused or disabled. ``error``: the answer to a refused request; None if the call is no request here.
-    """
-
-    states: tuple[bytes, ...]
-    error: E | None
-
-    def kind(self, state: bytes) -> str:
-        """``step``, ``repeat`` for a step that changes nothing, ``refusal``, or ``none``."""
-        if self.states:
-            return "repeat" if set(self.states) == {state} else "step"
-        return "none" if self.error is None else "refusal"
 
 
 class Pairing(ABC):
@@ -275,13 +258,16 @@ class Pairing(ABC):
         return found
 
     def _choice(self, state: bytes, action: str, values: tuple[Value, ...], codes: list[Args]) -> ModelChoice:
-        cells, args = self.cells(state), self.named(action, values)
+        cells, args = self.cells(state), self._named[action, values]
         if not self._tries(action, cells, args):
-            return ModelChoice((), None)
+            return refused(None)
         outcomes = [self.machine.step(state, action, each) for each in codes]
+        first = outcomes[0]
+        if len(outcomes) == 1 and isinstance(first, Refused):
+            return refused(self.refusal(action, cells, args, first.label, first.error))
         if any(isinstance(outcome, Cut) for outcome in outcomes):
             # Beyond a bound of the scope the model has no answer, so the call is not tried.
-            return ModelChoice((), None)
+            return refused(None)
         # Several decisions of the controller may lead to the same state.
         states = tuple(dict.fromkeys(outcome.state for outcome in outcomes if isinstance(outcome, Taken)))
         errors = {

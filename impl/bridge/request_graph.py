@@ -7,12 +7,15 @@ sends them. Where the model leaves a decision to the controller, the graph has t
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from functools import cached_property
 
 import attrs
 
+from impl.bridge.model_choice import ModelChoice
 from impl.bridge.paired_run import PairedCall, PairedRun
-from impl.bridge.pairing import ModelChoice, Pairing
+from impl.bridge.pairing import Pairing
+from impl.bridge.request import OperationRequest
 from impl.metadata.image import Image
 
 EdgeKey = tuple[str, str]
@@ -79,30 +82,31 @@ class RequestGraph:
 
     def _add(self, number: int, call: PairedCall, choice: ModelChoice) -> None:
         state, kind = self.states[number], None
-        key = self.key(state, call)
-        if key is None:
+        requests = self._requests(state, call)
+        if not requests:
             self.alone.add(call.action)
             after = state if self.pairing.memoryless else (*choice.states, state)[0]
-        elif len(choice.states) > 1:
-            after = self._decided(number, call, choice, key)
+            to = self._enter(after, (number, call))
         else:
-            after = (*choice.states, state)[0]
-        to = self._enter(after, (number, call))
-        if key is not None:
-            kind = self._kind(state, call, choice, after)
-            self.edges.setdefault(key, RequestEdge(key, number, call, to, kind))
+            key = self._key(state, requests)
+            after = self._decided(number, call, choice, key) if len(choice.states) > 1 else (*choice.states, state)[0]
+            to = self._enter(after, (number, call))
+            kind = self._kind(state, call, choice, after, requests)
+            if key not in self.edges:
+                self.edges[key] = RequestEdge(key, number, call, to, kind)
         if to != number:
             self.steps[number].append((call, to, kind))
         elif kind is not None:
             self.loops[number].setdefault(kind, call)
 
-    def _kind(self, state: bytes, call: PairedCall, choice: ModelChoice, after: bytes) -> str:
-        pairing, cells = self.pairing, self.pairing.cells(state)
-        args = pairing.named(call.action, call.values)
+    def _kind(
+        self, state: bytes, call: PairedCall, choice: ModelChoice, after: bytes, requests: Sequence[OperationRequest]
+    ) -> str:
         error = choice.error
         if error is None:
-            error = pairing.answer(call.action, cells, args, pairing.cells(after))[0]
-        requests = pairing.requests(self._first_image, call.action, cells, args)
+            pairing = self.pairing
+            args = pairing.named(call.action, call.values)
+            error = pairing.answer(call.action, pairing.cells(state), args, pairing.cells(after))[0]
         return f"{'+'.join(dict.fromkeys(request.op for request in requests))} {error.name}"
 
     def _enter(self, state: bytes, before: tuple[int, PairedCall] | None) -> int:
@@ -143,11 +147,17 @@ class RequestGraph:
 
     def key(self, state: bytes, call: PairedCall) -> EdgeKey | None:
         """The edge that a call is in a state; None for a step of the model alone."""
+        requests = self._requests(state, call)
+        return self._key(state, requests) if requests else None
+
+    def _requests(self, state: bytes, call: PairedCall) -> tuple[OperationRequest, ...]:
+        """The requests of a call. Ids that the model does not count, such as those of objects, never change here."""
         pairing = self.pairing
         args = pairing.named(call.action, call.values)
-        # Ids that the model does not count, such as those of objects, are the same in each key.
-        requests = pairing.requests(self._first_image, call.action, pairing.cells(state), args)
-        return (self.facts(state), repr(requests)) if requests else None
+        return pairing.requests(self._first_image, call.action, pairing.cells(state), args)
+
+    def _key(self, state: bytes, requests: Sequence[OperationRequest]) -> EdgeKey:
+        return self.facts(state), repr(requests)
 
     @cached_property
     def _first_image(self) -> Image:
