@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from impl.bridge.nearest_edge import NearestEdge
 from impl.bridge.paired_run import PairedCall, PairedRun
 from impl.bridge.request_graph import EdgeKey, RequestGraph
 from impl.bridge.statement import Statement, setup_statements, taken
@@ -24,6 +25,9 @@ class EdgeCover:
         for key in self.missing:
             edge = graph.edges[key]
             self._at.setdefault(edge.home, {})[key] = edge.call
+        self._left = Counter(facts for facts, _ in self.missing)
+        """By facts about the controller: the number of missing edges."""
+        self._nearest = NearestEdge(graph, self._at)
 
     def walks(self) -> Iterator[list[Statement]]:
         """Walks, as the steps of a scenario, until no walk can take a missing edge any more.
@@ -31,7 +35,7 @@ class EdgeCover:
         Raises DisagreementError if the controller does not do as the model does.
         """
         for number, start in zip(self.graph.starts, self.graph.pairing.starts, strict=True):
-            while self._nearest(number) is not None:
+            while self._nearest.path(number) is not None:
                 yield self._walk(start)
 
     def _walk(self, start: bytes) -> list[Statement]:
@@ -40,7 +44,7 @@ class EdgeCover:
         steps = setup_statements(self.graph.pairing, run)
         while True:
             steps += self._loops(run)
-            path = self._nearest(self.graph.number(run.state))
+            path = self._nearest.path(self.graph.number(run.state))
             if path is None or len(steps) >= MOST_STEPS:
                 return steps
             for call in path:
@@ -52,32 +56,17 @@ class EdgeCover:
             # Where the step was taken before, queries have shown what it changes.
             return taken(run, call, queries=False)
         del self.missing[key]
+        self._left[key[0]] -= 1
         del self._at[self.graph.edges[key].home][key]
         return taken(run, call)
 
     def _loops(self, run: PairedRun) -> list[Statement]:
         """Take the missing edges of the present state that do not lead to another state, also those of other homes."""
         steps: list[Statement] = []
+        if not self._left[self.graph.facts(run.state)]:
+            return steps
         for kind in ("refusal", "repeat"):
             for call in list(run.calls(kind)):
                 if self.graph.key(run.state, call) in self.missing:
                     steps += self._take(run, call)
         return steps
-
-    def _nearest(self, number: int) -> list[PairedCall] | None:
-        """The calls from a state to the end of the nearest missing edge; None if none can be reached."""
-        before: dict[int, tuple[int, PairedCall] | None] = {number: None}
-        todo = deque([number])
-        while todo:
-            at = todo.popleft()
-            if self._at.get(at):
-                calls = [next(iter(self._at[at].values()))]
-                while (step := before[at]) is not None:
-                    at, call = step
-                    calls.append(call)
-                return calls[::-1]
-            for call, to, _ in self.graph.steps[at]:
-                if to not in before:
-                    before[to] = (at, call)
-                    todo.append(to)
-        return None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import attrs
@@ -65,7 +67,8 @@ def taken(run: PairedRun, call: PairedCall, *, queries: bool = True) -> list[Sta
     if not choice.states or last.again or (rests and call.action in pairing.silent):
         known["records"] = []
     steps.append(Statement(last, _answered(last, error) | known))
-    changed = pairing.queries(pairing.of_model(before), pairing.of_model(run.cells)) if queries else []
+    # In the same state the facts are the same, and no query would show anything.
+    changed = pairing.queries(pairing.of_model(before), pairing.of_model(run.cells)) if queries and not rests else []
     for query, told in changed:
         # The run has compared what the model knows of the ranges.
         ranges = {"ranges": query.perform(run.session)["ranges"]} if "owner" in told else {}
@@ -124,7 +127,14 @@ def document(name: str, profile: Profile, steps: Iterable[Statement], remark: Se
 
 def _flow(value: Any) -> str:
     """A value as YAML, on one line."""
-    text = yaml.safe_dump(_plain(value), default_flow_style=True, sort_keys=False, width=float("inf"))
+    return _flow_of(pickle.dumps(_plain(value)))
+
+
+@lru_cache(maxsize=1 << 14)
+def _flow_of(pickled: bytes) -> str:
+    """The YAML of a pickled value. Most steps of a suite occur again and again, and YAML takes longer than a step."""
+    value = pickle.loads(pickled)  # noqa: S301 - this module has pickled it
+    text = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=float("inf"))
     return text.removesuffix("\n").removesuffix("\n...")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from functools import cache
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -11,13 +12,14 @@ import yaml
 
 from holdfast.cli.app import main
 from impl.bridge.edge_cover import EdgeCover
+from impl.bridge.nearest_edge import Missing, NearestEdge
 from impl.bridge.ownership import OwnershipPairing
 from impl.bridge.pair_cover import PairCover
-from impl.bridge.paired_run import DisagreementError
+from impl.bridge.paired_run import DisagreementError, PairedCall
 from impl.bridge.pairing import Pairing
 from impl.bridge.pairings import PAIRINGS
 from impl.bridge.request import OperationRequest
-from impl.bridge.request_graph import RequestGraph
+from impl.bridge.request_graph import EdgeKey, RequestGraph
 from impl.bridge.rule_goals import rule_goals
 from impl.bridge.statement import Statement, document
 from impl.bridge.suite import ScenarioSuite, suite_of
@@ -80,6 +82,42 @@ def test_walks_need_the_rules(label: str) -> None:
     texts = [document("a walk", Profile(), walk) for walk in EdgeCover(small(), small().edges).walks()]
     with without(label):
         assert any(run(read_text(text)[0]).failure for text in texts)
+
+
+def nearest_by_hand(graph: RequestGraph, missing: Missing, number: int) -> list[PairedCall] | None:
+    """The path to the nearest missing edge, by a breadth-first search of the whole graph."""
+    paths: dict[int, list[PairedCall]] = {number: []}
+    for at in (todo := [number]):
+        if missing.get(at):
+            return [*paths[at], next(iter(missing[at].values()))]
+        for call, to, _ in graph.steps[at]:
+            if to not in paths:
+                paths[to] = [*paths[at], call]
+                todo.append(to)
+    return None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_nearest_edge_is_that_of_a_whole_search(seed: int) -> None:
+    """While edges are taken away in any order, each path is the one that a search of the whole graph finds."""
+    graph, chance = RequestGraph(OneNode()), random.Random(seed)
+    for number in chance.sample(range(len(graph.states)), len(graph.states) // 2):
+        graph.steps[number] = []
+    missing: dict[int, dict[EdgeKey, PairedCall]] = {}
+    for key, edge in graph.edges.items():
+        missing.setdefault(edge.home, {})[key] = edge.call
+    nearest = NearestEdge(graph, missing)
+    homes = [home for home, edges in missing.items() for _ in edges]
+    chance.shuffle(homes)
+    found = set()
+    for home in homes:
+        for number in chance.sample(range(len(graph.states)), 3):
+            path = nearest.path(number)
+            assert path == nearest_by_hand(graph, missing, number)
+            found.add(path is None)
+        missing[home].popitem()
+    assert found == {True, False}
+    assert nearest.path(graph.starts[0]) is None
 
 
 def test_an_edge_that_nothing_leads_to_is_told() -> None:
