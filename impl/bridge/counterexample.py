@@ -120,7 +120,7 @@ def _call(pairing: Pairing, action: str, args: Mapping[str, Value]) -> PairedCal
 def _made(run: PairedRun, call: PairedCall, *, sends_all: bool) -> list[Statement]:
     """The steps of a call; none if the model refuses a step of its own. ``sends_all``: as in ``_followed``."""
     pairing = run.pairing
-    choice = pairing.choices(run.state)[call.action][call.values]
+    choice = pairing.choice(run.state, call.action, call.values)
     if choice.kind(run.state) != "none":
         return taken(run, call)
     args = pairing.named(call.action, call.values)
@@ -162,5 +162,5 @@ def _end(run: PairedRun, *, refusals: bool) -> list[Statement]:
 
 
 def _closing(run: PairedRun, call: PairedCall) -> Iterable[Statement]:
-    kind = run.pairing.choices(run.state)[call.action][call.values].kind(run.state)
+    kind = run.pairing.choice(run.state, call.action, call.values).kind(run.state)
     return taken(run, call) if kind != "none" else []

@@ -79,7 +79,7 @@ class PairedRun:
         If the model allows several states afterwards, the controller must agree with one of them, which is then the
         state of the model.
         """
-        choice = self.pairing.choices(self.state)[call.action][call.values]
+        choice = self.pairing.choice(self.state, call.action, call.values)
         args = self.pairing.named(call.action, call.values)
         before = self.cells
         batches = self.controller.log.end

@@ -50,7 +50,7 @@ def taken(run: PairedRun, call: PairedCall, *, queries: bool = True) -> list[Sta
     controller does not do as the model does.
     """
     pairing, before, state = run.pairing, run.cells, run.state
-    choice = pairing.choices(state)[call.action][call.values]
+    choice = pairing.choice(state, call.action, call.values)
     answer = run.take(call)
     if answer is None:
         return []
