@@ -26,6 +26,8 @@ class GuardOptions:
         Write the page of all rules to this file, from what --update has stored.
     runs
         With --update: the number of runs of the default mix that are made with all rules (20000).
+    tries
+        With --update: the number of runs and of walks that are made without each rule (12).
     resume
         With --update: save what is done in this file, and do not repeat what it holds.
     """
@@ -33,6 +35,7 @@ class GuardOptions:
     update: Switch = False
     guards: Path | None = None
     runs: Count = None
+    tries: Count = None
     resume: Path | None = None
 
     @property
@@ -43,7 +46,7 @@ class GuardOptions:
     @property
     def given(self) -> dict[str, object]:
         """The options that only --update allows, by name; None if not given."""
-        return {"--runs": self.runs, "--resume": self.resume}
+        return {"--runs": self.runs, "--tries": self.tries, "--resume": self.resume}
 
 
 NO_GUARDS = GuardOptions()

@@ -17,6 +17,7 @@ from impl.bridge.guards.making import made
 from impl.bridge.guards.page import page
 from impl.bridge.guards.progress import GuardProgress
 from impl.bridge.guards.row import FILE, GuardStore, read, text, undecided, unfound
+from impl.bridge.guards.trial import TRIES
 from impl.cli.guard_options import GuardOptions
 from impl.sim.mix import RUNS
 
@@ -41,7 +42,7 @@ def run(options: GuardOptions, jobs: int | None, limits: Budget) -> int:
 
         with interruptible(meter), Ticker() as ticker:
             processes = jobs or len(os.sched_getaffinity(0))
-            store = made(numbers, GuardProgress(options.resume), processes, ticker.show, go_on)
+            store = made(numbers, GuardProgress(options.resume), processes, ticker.show, go_on, options.tries or TRIES)
         write(FILE, text(store))
         note(f"holdfast: stored in {FILE}")
     else:

@@ -9,9 +9,9 @@ import pytest
 
 from holdfast.cli.app import main
 from holdfast.ir.errors import UsageError
-from impl.bridge.guards.making import _tasks
+from impl.bridge.guards.making import _counted, _is_open, _tasks
 from impl.bridge.guards.progress import GuardProgress, RunDecisions
-from impl.bridge.guards.row import GuardRow, GuardStore, read, text, undecided, unfound
+from impl.bridge.guards.row import NOT_TRIED, GuardRow, GuardStore, read, text, undecided, unfound
 from impl.bridge.guards.trial import NOTHING, TRIES, GuardTrial, Lack, evidence, reached
 from impl.bridge.guards.walk import disagreement
 from impl.bridge.pairings import pairing
@@ -42,7 +42,7 @@ def test_an_oracle_finds_a_lack() -> None:
 
 def test_a_walk_finds_a_lack() -> None:
     """Without CA-41 the controller differs from the model in some walk, and with all rules it does not."""
-    found = Lack("CA-41").by_walks(["cancellation"])
+    found = Lack("CA-41").by_walks(["cancellation"], TRIES)
     assert found.finder == "machine"
     assert found.run is not None
     assert found == Lack("CA-41").by_walk("cancellation", found.run)
@@ -76,6 +76,8 @@ def test_tasks_tell_what_runs_say() -> None:
     assert (task.decided, task.runs, task.reached, task.kinds) == (120, 40, 0, ("loss",))
     assert len(set(task.trial.numbers)) == len(task.trial.numbers) == TRIES
     assert {4, 0} <= set(task.trial.numbers)
+    (fewer,) = [each for each in _tasks(runs, 3) if each.trial.label == "ST-14"]
+    assert (fewer.trial.numbers, fewer.trial.partners) == (task.trial.numbers[:3], 1)
     assert (tasks["ST-12"].runs, tasks["ST-12"].reached, tasks["ST-12"].trial.numbers) == (0, None, ())
 
 
@@ -118,6 +120,7 @@ def test_a_command_of_the_page_makes_the_run_of_the_mix() -> None:
     ("given", "said"),
     [
         (("--runs", "5"), "--runs: it belongs to --update; leave it out"),
+        (("--tries", "5"), "--tries: it belongs to --update; leave it out"),
         (("--resume", "a.ndjson"), "--resume: it belongs to --update; leave it out"),
         (("--update", "--seed", "1"), "--seed: all rules are meant; leave it out"),
         (("--update", "--without", "ST-14"), "--without: all rules are meant; leave it out"),
@@ -160,3 +163,15 @@ def test_progress_is_kept(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="is no file of --resume"):
             GuardProgress(path)
         assert path.read_text() == foreign
+
+
+def test_only_open_rules_are_tried_again() -> None:
+    """A rule is tried again if nothing was found, or if only now a run reaches it. The counts are always the newest."""
+    (task,) = [each for each in _tasks([RunDecisions(4, {"ST-14": 2}, ())]) if each.trial.label == "ST-14"]
+    found = GuardRow(label="ST-14", decided=1, runs=1, reached=4, finder="oracle", by="log", run=4)
+    assert _is_open(task, None)
+    assert _is_open(task, GuardRow(label="ST-14", reached=4))
+    assert _is_open(task, GuardRow(label="ST-14", finder="scenario", file="a.yaml"))
+    assert not _is_open(task, found)
+    assert _counted(task, found) == msgspec.structs.replace(found, decided=2)
+    assert _counted(task, None) == GuardRow(label="ST-14", decided=2, runs=1, said=NOT_TRIED)

@@ -13,7 +13,7 @@ import msgspec
 from holdfast.check.worker_pool import WorkerPool
 from holdfast.ir.errors import HoldfastError
 from impl.bridge.guards.progress import GuardProgress, RunDecisions
-from impl.bridge.guards.row import GuardRow, GuardStore
+from impl.bridge.guards.row import NOT_TRIED, GuardRow, GuardStore
 from impl.bridge.guards.trial import TRIES, GuardTrial, evidence, reached
 from impl.rules import guards
 from impl.sim.check import check
@@ -33,9 +33,14 @@ class ViolatedMixError(HoldfastError):
 
 
 def made(
-    numbers: range, progress: GuardProgress, jobs: int, show: Callable[[str], None], go_on: Callable[[], bool]
+    numbers: range,
+    progress: GuardProgress,
+    jobs: int,
+    show: Callable[[str], None],
+    go_on: Callable[[], bool],
+    tries: int = TRIES,
 ) -> GuardStore:
-    """The rows of all rules. ``show`` is told how much is left.
+    """The rows of all rules. ``show`` is told how much is left; ``tries``: as for ``GuardTrial``.
 
     If ``go_on`` says no, the rules that were not tried have rows without a finder. Raises ViolatedMixError.
     """
@@ -54,22 +59,31 @@ def made(
             if run.violated:
                 problem = f"run {run.number} of the mix is violated with all rules"
                 raise ViolatedMixError(f"{problem}: {run.violated}; mend the implementation first")
-        every = list(_tasks(runs))
+        every = list(_tasks(runs, tries))
         # The rules that most runs reach are tried first: they take least time, and a limit may come.
         tasks = sorted(every, key=lambda each: (-each.runs, each.trial.label))
-        tasks = [each for each in tasks if each.trial.label not in progress.rows]
+        tasks = [each for each in tasks if _is_open(each, progress.rows.get(each.trial.label))]
         for row in _each(pool, _row, tasks if go_on() else [], lambda left: show(f"{left} rules are left")):
             progress.rows[row.label] = row
             progress.keep(row=row)
             if not go_on():
                 break
-    return GuardStore(
-        runs=len(runs), rows=tuple(progress.rows.get(each.trial.label) or _untried(each) for each in every)
-    )
+    return GuardStore(runs=len(runs), rows=tuple(_counted(each, progress.rows.get(each.trial.label)) for each in every))
+
+
+def _is_open(task: RowTask, row: GuardRow | None) -> bool:
+    """Whether a rule is to be tried: it was not, nothing was found, or only now a run reaches it."""
+    return row is None or not row.finder or (row.reached is None and task.reached is not None)
+
+
+def _counted(task: RowTask, row: GuardRow | None) -> GuardRow:
+    """The row of a rule with the counts of all runs that were made since."""
+    found = _untried(task) if row is None else row
+    return msgspec.structs.replace(found, decided=task.decided, runs=task.runs)
 
 
 def _untried(task: RowTask) -> GuardRow:
-    return GuardRow(label=task.trial.label, decided=task.decided, runs=task.runs, said="not tried")
+    return GuardRow(label=task.trial.label, decided=task.decided, runs=task.runs, said=NOT_TRIED)
 
 
 @contextmanager
@@ -115,13 +129,13 @@ class RowTask(msgspec.Struct, frozen=True):
     kinds: tuple[str, ...]
 
 
-def _tasks(made: Sequence[RunDecisions]) -> Iterator[RowTask]:
+def _tasks(made: Sequence[RunDecisions], tries: int = TRIES) -> Iterator[RowTask]:
     """The task of each rule."""
     for label in guards():
         deciding = [each for each in made if label in each.decided]
         simplest = min(deciding, key=lambda each: (len(each.kinds), each.number), default=None)
         yield RowTask(
-            GuardTrial(label, _tried(deciding, label)),
+            GuardTrial(label, _tried(deciding, label)[:tries], tries),
             sum(each.decided[label] for each in deciding),
             len(deciding),
             None if simplest is None else simplest.number,
@@ -133,7 +147,7 @@ def _tried(deciding: Sequence[RunDecisions], label: str) -> tuple[int, ...]:
     """The runs to try: in turn one in which the rule decided most often, and one with a low number."""
     often = sorted(deciding, key=lambda each: (-each.decided[label], each.number))
     pairs = ((one.number, other.number) for one, other in zip(often, deciding, strict=True))
-    return tuple(dict.fromkeys(number for pair in pairs for number in pair))[:TRIES]
+    return tuple(dict.fromkeys(number for pair in pairs for number in pair))
 
 
 def _row(task: RowTask) -> GuardRow:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from holdfast.check.mutate.guards import Guard, GuardTable, because
-from impl.bridge.guards.row import GuardRow, GuardStore
+from impl.bridge.guards.row import NOT_TRIED, GuardRow, GuardStore
 from impl.sim.mix import command, question
+
+LONGEST, WIDTH = 120, 120
+"""The longest message of a row, and the longest line of text, in characters."""
 
 HEAD = """\
 # The rules of the implementation, and what finds their lack
@@ -19,13 +23,16 @@ versions and both generations, with no faults, with few kinds, or with half of a
 
 - *reached by*: the kinds of faults with which a run of the mix reaches the rule; without any one of them it does not.
 - *decided*: how often the rule refused a request or decided a branch, and in how many runs.
-- *found by* an **oracle**: it objects to the run without the rule. **conform**: no oracle objects to the runs that were
-  tried, and a model does not allow the log of the run. **machine**: neither does, and controller and model differ in a
-  walk in which both get the same requests. In each case the same run with all rules is in order.
-- **redundant**: none of these finds the removal, for another rule decides in its place. With both removed, the run
-  shows what the row says; without the other rule alone, it does not.
-- **scenario**: only a file of `tests/scenarios` fails without the rule.
-- **node error**: a node ends with an error that no rule describes.
+- *found by* an **oracle**: it objects to the run without the rule, which is a run of the mix or a kept one.
+- **machine**: no oracle objects to the runs that were tried, but controller and model differ in a walk, in which both
+  get the same requests from a seed.
+- **conform**: neither of these, but a model does not allow the log of the run.
+- **redundant**: none of these, for another rule decides in its place. With both removed, the run shows what the row
+  says; without the other rule alone, it does not.
+- **node error**: none of these, but a node ends with an error that no rule describes.
+- **scenario**: only a file of `tests/scenarios/` fails without the rule.
+- With all rules, the same run, walk or file shows nothing.
+- *not found*: nothing of this was found in the few runs that were tried, or the rule was not tried (*not tried*).
 - *in the models*: the rows of [the guards](guards.md) that name the rule, with what the model without it shows.
 
 This page is generated: `holdfast simulate --update` tries all rules and stores what finds them, and
@@ -37,9 +44,12 @@ def page(
     store: GuardStore, tables: Sequence[GuardTable], results: Mapping[str, Any], link: Callable[[str], str]
 ) -> str:
     """The page, in Markdown. ``tables``, ``results``: the guards of the models. ``link`` adds links to rule ids."""
-    counted = Counter(_way(row) or "found by nothing" for row in store.rows)
+    counted = Counter(_way(row) for row in store.rows)
     ways = ", ".join(f"{number} {way}" for way, number in counted.most_common())
-    lines = [HEAD, f"{store.runs:,} runs, {len(store.rows)} rules: {ways}.", ""]
+    lines = [HEAD, *_wrapped(f"{store.runs:,} runs, {len(store.rows)} rules: {ways}.")]
+    idle = [row.label for row in store.rows if not row.decided]
+    if idle:
+        lines += _wrapped(f"{len(idle)} rules decided nothing in these runs: {', '.join(idle)}.")
     lines += ["| rule | reached by | decided | found by | the run | in the models |", "|---|---|---|---|---|---|"]
     for row in store.rows:
         models = "<br>".join(_in_models(row.label, tables, results, link))
@@ -48,13 +58,17 @@ def page(
     return "\n".join([*lines, ""])
 
 
+def _wrapped(text: str) -> list[str]:
+    return [*textwrap.wrap(text, WIDTH, break_on_hyphens=False), ""]
+
+
 def _way(row: GuardRow) -> str:
-    return "redundant" if row.partner else row.finder
+    return "redundant" if row.partner else row.finder or (NOT_TRIED if row.said == NOT_TRIED else "not found")
 
 
 def _reached(row: GuardRow) -> str:
     if row.reached is None:
-        return "no run"
+        return "" if row.decided else "no run"
     return f"{', '.join(row.faults) or 'no faults'} (run {row.reached})"
 
 
@@ -63,9 +77,10 @@ def _decided(row: GuardRow) -> str:
 
 
 def _found(row: GuardRow) -> str:
-    said = f"{row.by}: {row.said}" if row.said else row.by
     if not row.finder:
-        return "nothing"
+        return _way(row)
+    message = row.said if len(row.said) <= LONGEST else f"{row.said[:LONGEST]}…"
+    said = f"{row.by}: {message}" if row.by else message
     if row.partner:
         return f"**redundant**: {row.partner} decides instead; without both, {row.finder} {said}"
     return f"**{row.finder}** {said}"

@@ -13,6 +13,9 @@ from holdfast.ir.errors import UsageError
 FILE = Path(__file__).parents[2] / "guards.json"
 """The stored rows, beside the implementation."""
 
+NOT_TRIED = "not tried"
+"""The message of a row whose rule was not tried before a limit came."""
+
 Finder = Literal["oracle", "conform", "machine", "node error", "scenario", ""]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -24,20 +25,26 @@ from impl.sim.case_file import read_case
 from impl.sim.check import NODE_ERROR, CheckResult, check
 from impl.sim.mix import question
 
-TRIES, JUDGED, OF_BOTH = 5, 1, 3
-"""The most runs that are made without a rule; whose logs the models judge; that are made without two rules."""
-PARTNERS = 1
-"""The most rules that are tried as the one that decides in the place of another."""
-WALKS = 4
-"""The number of walks beside each model that has the rule."""
+TRIES = 12
+"""The number of runs that are made without a rule, unless another number is named."""
 SCENARIOS, KEPT = Path("tests/scenarios"), Path("corpus")
 
 
 class GuardTrial(msgspec.Struct, frozen=True):
-    """The task of a process: a rule, and the runs of the default mix to try, in each of which it decided something."""
+    """The task of a process: a rule, and runs of the default mix in each of which it decided something.
+
+    ``tries``: the number of runs that are made without the rule, and of walks beside each model that has it. A quarter
+    of the runs is judged by models, and half of them is made without the rule and a partner.
+    """
 
     label: str
     numbers: tuple[int, ...]
+    tries: int = TRIES
+
+    @property
+    def partners(self) -> int:
+        """The number of rules that are tried as the one that decides in the place of this rule."""
+        return 1 if self.tries < TRIES else 2
 
 
 class GuardEvidence(msgspec.Struct, frozen=True):
@@ -95,9 +102,9 @@ class Lack:
             return NOTHING
         return GuardEvidence("machine", name, seed, said=str(found).partition("\n")[0])
 
-    def by_walks(self, names: Sequence[str]) -> GuardEvidence:
+    def by_walks(self, names: Sequence[str], walks_of_each: int) -> GuardEvidence:
         """The first walk in which controller and model differ."""
-        walks = (self.by_walk(name, seed) for seed in range(WALKS) for name in names)
+        walks = (self.by_walk(name, seed) for seed in range(walks_of_each) for name in names)
         return next((each for each in walks if each.finder), NOTHING)
 
     def instead(self, numbers: Sequence[int]) -> Iterator[str]:
@@ -120,13 +127,14 @@ def evidence(trial: GuardTrial) -> GuardEvidence:
 
 
 def _found(trial: GuardTrial) -> Iterator[GuardEvidence]:
-    numbers, lack = trial.numbers[:TRIES], Lack(trial.label)
+    numbers, lack = trial.numbers[: trial.tries], Lack(trial.label)
+    judged = numbers[: -(-trial.tries // 4)]
     yield _by_kept_run(trial.label)
     yield lack.by_oracle(numbers)
-    yield lack.by_walks(_models(trial.label))
-    yield lack.by_conformance(numbers[:JUDGED])
-    partners = (each for each in lack.instead(numbers[:JUDGED]) if each != trial.label)
-    for partner, _ in zip(partners, range(PARTNERS), strict=False):
+    yield lack.by_walks(_models(trial.label), trial.tries)
+    yield lack.by_conformance(judged)
+    partners = (each for each in lack.instead(judged) if each != trial.label)
+    for partner in islice(partners, trial.partners):
         yield _of_both(trial, partner)
     yield lack.error
     yield _by_scenarios(trial.label)
@@ -134,12 +142,12 @@ def _found(trial: GuardTrial) -> Iterator[GuardEvidence]:
 
 def _of_both(trial: GuardTrial, partner: str) -> GuardEvidence:
     """What finds the lack of both rules, where the lack of the partner alone shows nothing."""
-    found = Lack(trial.label, partner).by_oracle(trial.numbers[:OF_BOTH])
+    found = Lack(trial.label, partner).by_oracle(trial.numbers[: -(-trial.tries // 2)])
     if found.run is not None and Lack(partner).by_oracle([found.run]).finder:
         return NOTHING
     if not found.finder:
         models = [each for each in _models(trial.label) if each in _models(partner)]
-        found = Lack(trial.label, partner).by_walks(models)
+        found = Lack(trial.label, partner).by_walks(models, -(-trial.tries // 2))
         if found.run is not None and Lack(partner).by_walk(found.by, found.run).finder:
             return NOTHING
     return msgspec.structs.replace(found, partner=partner) if found.finder else found
