@@ -25,7 +25,7 @@ def conform_log(log: EventLog) -> bytes:
     closes = Closes(lines, processes, requests)
     for index, event in enumerate(events):
         if isinstance(event[3], ExecutedRequest):
-            # The requests of strangers are refused, and change nothing.
+            # A stranger is refused. Without a rule it may not be; then its effects have no cause in the log.
             if event[3].sender != Stranger.name:
                 requests.execute(index, event[3])
         elif event[1] in processes.of:

@@ -22,6 +22,7 @@ from impl.sim.conformance.lines import LineCollector
 from impl.sim.conformance.registrations import Registrations
 from impl.sim.conformance.stream_set import StreamSet
 from impl.sim.event_log import AppendedBatch, Event, EventLog, ExecutedRequest
+from impl.sim.strangers import Stranger
 
 
 def partition_logs(log: EventLog, *, elects: bool) -> dict[int, bytes]:
@@ -71,7 +72,10 @@ class _Writer:
         """The log."""
         for index, event in enumerate(self._events):
             now, name, kind, subject = event
-            if isinstance(subject, ExecutedRequest):
+            if isinstance(subject, ExecutedRequest) and subject.sender == Stranger.name:
+                # It is refused. Without a rule it may not be; then its effects have no cause in the log.
+                self._cause = None
+            elif isinstance(subject, ExecutedRequest):
                 self._cause = now, name, subject
                 if not subject.lost and not subject.stale and subject.answers is not None:
                     self._execute(index, subject)
