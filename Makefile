@@ -52,8 +52,9 @@ mutants: $(READY) ## plant faults in the engine and say which the tests notice (
 bench: $(READY) ## measure the speed, and print each goal (15 minutes; python -m benchmarks --whole has all)
 	$(PY) -m benchmarks
 
-guards: $(READY) ## write docs/guards.md from what holdfast mutate found
+guards: $(READY) ## write docs/guards.md and docs/impl-guards.md from what is stored of all rules
 	$(PY) -m holdfast mutate --guards docs/guards.md
+	$(PY) -m holdfast simulate --guards docs/impl-guards.md
 
 changelog: $(READY) ## show what the notes in changelog.d say of the next release
 	@$(PY) -m towncrier build --draft --version next 2>/dev/null

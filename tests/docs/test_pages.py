@@ -28,6 +28,7 @@ PAGES = (
     "docs/spark.md",
     "docs/spark-search.md",
     "docs/guards.md",
+    "docs/impl-guards.md",
     "docs/architecture.md",
     *sorted(f"docs/protocol/{path.name}" for path in (ROOT / "docs/protocol").glob("*.md")),
     *sorted(f"docs/findings/{path.name}" for path in (ROOT / "docs/findings").glob("*.md")),
