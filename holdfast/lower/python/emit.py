@@ -7,12 +7,12 @@ one jump (``leave``) ends the instance from anywhere in the body.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from holdfast.ir.errors import Place
-from holdfast.ir.expr import Name, Ruled, negate
-from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, expressions, statements
+from holdfast.ir.expr import Expr, Name, Ruled, negate, walk
+from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, direct_expressions, expressions, statements
 from holdfast.ir.system import Action, Param
 from holdfast.ir.types import BUDGET, OptionalType, Scalar
 from holdfast.lower.layout import Layout
@@ -51,19 +51,80 @@ class Emitter(PythonExpressions):
         A parameter's loop opens just before the first statement that needs it. So a rule over few parameters can
         refuse all combinations of the others at once. All loops are open before the first write.
         """
-        # All of them before a write, because each instance must write to a copy of its own.
-        waiting = list(action.params)
-        for stmt in prune(action.body, self.layout.dropped):
-            needed = waiting if writes(stmt) else [param for param in waiting if mentions(stmt, param)]
-            for param in list(needed):
-                self.choice(param)
-                waiting.remove(param)
+        self._path(prune(action.body, self.layout.dropped), list(action.params), [], action)
+
+    def _path(self, body: Sequence[Stmt], waiting: list[Param], put_off: list[Let], action: Action) -> None:
+        """Write the rest of a body. ``waiting``: the parameters without a loop; ``put_off``: values without a name."""
+        for place, stmt in enumerate(body):
+            if isinstance(stmt, Let) and not any(isinstance(part, Ruled) for part in walk(stmt.value)):
+                # It is computed where it is needed: the rules before that may need fewer parameters.
+                put_off.append(stmt)
+                continue
+            if isinstance(stmt, If) and not writes(stmt):
+                self._need(direct_expressions(stmt), waiting, put_off)
+                if any(mentions((stmt,), param) for param in waiting):
+                    self._fork(stmt, body[place + 1 :], waiting, put_off, action)
+                    return
+            # All of them before a write, because each instance must write to a copy of its own, and because a value
+            # is that of the state before.
+            if writes(stmt):
+                self._open(waiting, list(waiting))
+                self._name(put_off, list(put_off))
+            else:
+                self._need(expressions((stmt,)), waiting, put_off)
             # The rest of the body is never reached, so no instance completes.
             if not self.statement(stmt):
                 return
-        for param in waiting:
-            self.choice(param)
+        self._open(waiting, list(waiting))
         self.complete(action)
+
+    def _fork(self, stmt: If, rest: Sequence[Stmt], waiting: list[Param], put_off: list[Let], action: Action) -> None:
+        """Write the rest of a body once for each outcome of a test: either may refuse before all loops are open."""
+        self.count()
+        self.at = stmt.at
+        test, marks = self.tested(stmt)
+        bodies = [((*stmt.then, *rest), marks), ((*stmt.orelse, *rest), [])]
+        if test.constant:
+            # Only the body that runs is written: the other one may not fit the scope.
+            then, marked = bodies[not test.lo]
+            for text in marked:
+                self.line(text)
+            self._path(then, waiting, put_off, action)
+            return
+        before = self.depth, self.leave, dict(self.names)
+        for head, (then, marked) in zip((f"if {test.text}:", "else:"), bodies, strict=True):
+            self.line(head)
+            with self.indented():
+                for text in marked:
+                    self.line(text)
+                self._path(then, list(waiting), list(put_off), action)
+                self.depth = before[0] + 1
+            _, self.leave, self.names = before[0], before[1], dict(before[2])
+            self.state = "s"
+
+    def _need(self, exprs: Iterable[Expr], waiting: list[Param], put_off: list[Let]) -> None:
+        """Open the loops that expressions need, and name the values that they need."""
+        names = _names(exprs)
+        wanted = [let for let in put_off if let.name in names]
+        # A value may need another one, which was put off before it.
+        while more := [
+            let for let in put_off if let not in wanted and let.name in _names(each.value for each in wanted)
+        ]:
+            wanted += more
+        lets = [let for let in put_off if let in wanted]
+        names |= _names(let.value for let in lets)
+        self._open(waiting, [param for param in waiting if param.name in names])
+        self._name(put_off, lets)
+
+    def _open(self, waiting: list[Param], params: Sequence[Param]) -> None:
+        for param in params:
+            self.choice(param)
+            waiting.remove(param)
+
+    def _name(self, put_off: list[Let], lets: Sequence[Let]) -> None:
+        for let in lets:
+            self.statement(let)
+            put_off.remove(let)
 
     def one_instance(self, name: str, action: Action) -> str:
         """A function from a state and arguments to the result of that instance."""
@@ -202,11 +263,7 @@ class Emitter(PythonExpressions):
 
     def branch(self, stmt: If) -> bool:
         """Run one of two bodies."""
-        if isinstance(stmt.test, Ruled):
-            marks = self.sink.decisive(stmt.test.label)
-            test = self.conjunction(iter((self.standing(stmt.test.label), self.expr(stmt.test.arg))))
-        else:
-            marks, test = [], self.expr(stmt.test)
+        test, marks = self.tested(stmt)
         if test.constant:
             # Only the body that runs is written: the other one may not fit the scope.
             if not test.lo:
@@ -224,6 +281,13 @@ class Emitter(PythonExpressions):
             with self.indented():
                 orelse_goes_on = self.block(stmt.orelse)
         return then_goes_on or orelse_goes_on
+
+    def tested(self, stmt: If) -> tuple[Term, list[str]]:
+        """The test, and the lines that note that its rule is decisive where it holds."""
+        if not isinstance(stmt.test, Ruled):
+            return self.expr(stmt.test), []
+        marks = self.sink.decisive(stmt.test.label)
+        return self.conjunction(iter((self.standing(stmt.test.label), self.expr(stmt.test.arg)))), marks
 
     def standing(self, label: str) -> Term:  # noqa: ARG002 - the kernel's emitter needs the label
         """Whether the system has a rule. True here: a mutant's system does not contain the rules it lacks."""
@@ -264,6 +328,11 @@ def writes(stmt: Stmt) -> bool:
     return any(isinstance(part, Assign | Fill) for part in statements((stmt,)))
 
 
-def mentions(stmt: Stmt, param: Param) -> bool:
-    """Whether a statement names a parameter. A use through a local needs no loop: its ``Let`` has opened it."""
-    return any(isinstance(part, Name) and part.name == param.name for part in expressions((stmt,)))
+def mentions(body: tuple[Stmt, ...], param: Param) -> bool:
+    """Whether statements name a parameter."""
+    return param.name in _names(expressions(body))
+
+
+def _names(exprs: Iterable[Expr]) -> set[str]:
+    """The names of parameters and locals in expressions."""
+    return {part.name for expr in exprs for part in walk(expr) if isinstance(part, Name)}
