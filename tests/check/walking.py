@@ -139,7 +139,7 @@ GATES = """
         \"\"\"The second node has jumped.\"\"\"
         return any(self.place[m] > N(0) for m in Node if self.second[m])
 """
-"""An action of 512 instances, so 32 are tried. GATE decides how many of them are steps."""
+"""An action of 512 instances, so 8 are tried. GATE decides how many of them are steps."""
 
 REST = """
     n: N

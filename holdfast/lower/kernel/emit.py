@@ -42,6 +42,8 @@ class KernelEmitter(Emitter):
         self.packing = packing
         self.at = at
         self.place = place
+        self.spread = False
+        """Whether the cells of the state ``s`` also lie in the block ``notes``, one in a word, from CELL on."""
 
     def words(self, state: str) -> str:
         """The local variables that hold the words of a state."""
@@ -71,12 +73,16 @@ class KernelEmitter(Emitter):
         field = self.layout.field(node.var)
         state = self.old if node.old else self.state
         index = self.index(node.var, field.keys, node.keys)
+        last_code = self.layout.codes(node.type) - 1
         runs = list(self.runs(field.offset, index))
+        if self.spread and state == "s" and len(runs) > 1:
+            cell = f"peek(notes, CELL + {field.offset} + {index.text})"
+            return add(term(cell, 0, last_code), literal(origin(node.type)))
         # A field may reach over several words: nested choices by the index, the last word without a test.
         *others, (_, last) = [(end, f"(({state}{slot.word} >> {shift}) & {slot.mask})") for slot, shift, end in runs]
         for end, text in reversed(others):
             last = f"({text} if {index.text} <= {end} else {last})"
-        return add(term(last, 0, self.layout.codes(node.type) - 1), literal(origin(node.type)))
+        return add(term(last, 0, last_code), literal(origin(node.type)))
 
     def given(self, node: Read) -> Term:
         """A constant of the scope: a number if the cell is known, else a bit field of one number with all values."""

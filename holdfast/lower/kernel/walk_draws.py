@@ -156,16 +156,28 @@ def ranked(seen, count, rank):
     draws from sorted steps, so a drawn rank has to mean the same step here.
     """
     # Mostly the list is in order already, and the first look succeeds.
-    for offset in range(count):
-        place = rank + offset
-        if place >= count:
-            place -= count
-        less = 0
+    less = 0
+    last = 0
+    for i in range(count):
+        less += number_of(seen, i) < number_of(seen, rank)
+        last = max(last, number_of(seen, i))
+    if less == rank:
+        return rank
+    # No number is in the list twice, so the wanted one is the least that more than ``rank`` numbers do not exceed.
+    first = 0
+    while first < last:
+        middle = (first + last) // 2
+        within = 0
         for i in range(count):
-            less += number_of(seen, i) < number_of(seen, place)
-        if less == rank:
-            return place
-    return rank
+            within += number_of(seen, i) <= middle
+        if within > rank:
+            last = middle
+        else:
+            first = middle + 1
+    place = 0
+    while number_of(seen, place) != first:
+        place += 1
+    return place
 
 
 @inlined

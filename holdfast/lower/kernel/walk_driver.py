@@ -15,7 +15,7 @@ import numpy as np
 from holdfast.lower.kernel.injected import (
     ACTIONS, CUTS, HAS_FINALS, HAS_WITNESSES, HITS, LEFT, MET, PAIRS, PRIORITISED, SAMPLED, SILENT, STATE_BITS, TAKEN,
     UNREACHED, WEIGHTS, Line, Rows, Unsigned, address, entry, finals, inlined, invariants, jit, judge, load, number_of,
-    offers, outline, peek, poke, premises, state_of, witnesses,
+    offers, outline, peek, poke, premises, spread, state_of, witnesses,
 )  # fmt: skip
 from holdfast.lower.kernel.walk_draws import (
     GOLDEN, begin, below, bump, demote, draw_by_priority, draw_priorities, draw_step, draw_swarm, mixed, reset_weights,
@@ -160,6 +160,7 @@ def follow(s, run, depth, work, counts, reached, seen, found):
         note_violation(found, run, 0, -1, s, s, 0)
         return 0, VIOLATED
     reset_weights(-1, work)
+    spread(s, seen)
     stayed = False
     last = -1
     for step in range(depth):
@@ -190,6 +191,7 @@ def follow(s, run, depth, work, counts, reached, seen, found):
         # A prioritised step left the weights of one process there.
         if prioritised or not stayed:
             reset_weights(-1, work)
+        spread(t, seen)
         s = t
     return depth, DEPTH
 

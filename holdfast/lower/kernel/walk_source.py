@@ -13,9 +13,12 @@ from holdfast.ir.errors import Place
 from holdfast.ir.stmt import Require
 from holdfast.ir.system import Action
 from holdfast.ir.types import IntType, NatType, OptionalType
+from holdfast.lower.kernel.emit import KernelEmitter
 from holdfast.lower.kernel.instance_ends import CUT, DIFFERS, GatherRows
+from holdfast.lower.kernel.packing import MOST_WORDS
 from holdfast.lower.kernel.source import KernelSource
 from holdfast.lower.layout import Field
+from holdfast.lower.python.instance_ends import InstanceEnds
 from holdfast.lower.python.names import code_name
 from holdfast.lower.random_runs.plan import LISTED_FOR_A_TRY, MOST_TRIES, STATE_BITS, instances, strides
 
@@ -34,6 +37,10 @@ class WalkSource(KernelSource):
     def __init__(self, *args: Any, sampled: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.sampled = sampled
+        self.spread = self.packing.words > MOST_WORDS
+        """Whether a run keeps the cells of its state in memory, too. A field of a wide state lies in several words, so
+        that a look at one of its cells costs several tests.
+        """
 
     def text(self) -> str:
         parts = [*self._states(), *self._listing()]
@@ -45,6 +52,7 @@ class WalkSource(KernelSource):
             parts.append(self._every(action, "offer", _ListSteps(self, action)))
             parts += [self._instance(action, "enabled", _ListOneStep(self, action)), self._attempt(action)]
             parts.append(self._judge(action))
+        parts.append(self._spread())
         # The list of steps and the notes lie in one block, so ``seen`` is passed for both.
         parts.append(self._dispatch("offers(a, s, seen)", "offer", "(s, 0, seen, seen)", "0"))
         parts.append(self._dispatch("attempt(a, s, number, seen)", "attempt", "(s, number, seen)", "False"))
@@ -65,7 +73,8 @@ class WalkSource(KernelSource):
     def places(self) -> dict[str, int]:
         """The places in the three blocks, and the other constants of the driver.
 
-        - ``seen``: cuts by bound from 0 on; decisive rules from HITS on; from LISTED on the list of steps.
+        - ``seen``: cuts by bound from 0 on; decisive rules from HITS on; the cells of a wide state from CELL on; from
+          LISTED on the list of steps.
         - ``work``: the stream's state and stride (CHANCE); the schedule (PROCESSES, POINTS, PRIORITISED, STRIDES);
           whether there is a swarm (SWARM); the weights of the actions as drawn (WEIGHTS), and as left in the present
           state (LEFT); room for a copy of the cuts (CUTS); the processes by priority, then the change points (ORDER).
@@ -75,13 +84,15 @@ class WalkSource(KernelSource):
           the bit set of signatures (MET).
         """
         hits, repeats, actions = len(self.statistics.cut_counts), 4, len(self.system.actions)
+        cells = hits + len(self.statistics.hits)
         return {
             "SAMPLED": self.sampled,
             "LISTED_FOR_A_TRY": LISTED_FOR_A_TRY,
             "MOST_TRIES": MOST_TRIES,
             "STATE_BITS": STATE_BITS,
             "HITS": hits,
-            "LISTED": hits + len(self.statistics.hits),
+            "CELL": cells,
+            "LISTED": cells + (len(self.packing.slots) if self.spread else 0),
             "CHANCE": 0,
             "PROCESSES": 2,
             "POINTS": 3,
@@ -100,6 +111,20 @@ class WalkSource(KernelSource):
             "PAIRS": repeats + 2 * actions,
             "MET": repeats + 2 * actions + actions * actions,
         }
+
+    def _writer(self, what: str, at: Place, sink: InstanceEnds | None = None) -> KernelEmitter:
+        writer = super()._writer(what, at, sink)
+        # All other functions look at other states than the present one of the run.
+        writer.spread = self.spread and isinstance(sink, _ListSteps)
+        return writer
+
+    def _spread(self) -> str:
+        """A function that writes the cells of a state, one in a word, into the block ``seen``."""
+        cells = enumerate(self.packing.slots if self.spread else ())
+        lines = [
+            f"    poke(seen, CELL + {cell}, (s[{slot.word}] >> {slot.shift}) & {slot.mask})" for cell, slot in cells
+        ]
+        return "\n".join(["def spread(s, seen):", *(lines or ["    pass"]), ""])
 
     def _outline(self) -> str:
         """A function to the words of a state without the fields that ``_counts`` names: the signature is their hash.

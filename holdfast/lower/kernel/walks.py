@@ -134,7 +134,7 @@ class Walks:
             violating.append(block.found[: int(block.stops[VIOLATED, 0]) - before].copy())
         actions = len(self.machine.system.actions)
         more = block.counts[self._module.PAIRS :]
-        hits = block.seen[self._module.HITS : self._module.LISTED].tolist()
+        hits = block.seen[self._module.HITS : self._module.CELL].tolist()
         return WalkSample(
             tally=self._tally(block),
             violating=np.concatenate(violating),
@@ -181,7 +181,7 @@ class Walks:
         statistics = self._statistics.blank()
         # A sample counts decisive rules, the statistics only note them: at most 1.
         statistics.note(
-            np.minimum(block.seen[module.HITS : module.LISTED], 1).tolist(), block.seen[: module.HITS].tolist()
+            np.minimum(block.seen[module.HITS : module.CELL], 1).tolist(), block.seen[: module.HITS].tolist()
         )
         return WalkTally(
             taken=by_action[actions:],

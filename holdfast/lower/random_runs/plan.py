@@ -48,7 +48,7 @@ DEPTH, STILL, FINAL, CUT, STUCK, VIOLATED = range(6)
 - VIOLATED: it violates a property or is in a deadlock.
 """
 
-LISTED_FOR_A_TRY, MOST_TRIES = 8, 32
+LISTED_FOR_A_TRY, MOST_TRIES = 8, 8
 """There is a try for every so many instances, up to a number of tries: see ``tries``."""
 
 STATE_BITS = 16
