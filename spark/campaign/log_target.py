@@ -16,7 +16,8 @@ from holdfast.check.budget import Budget, Meter
 from holdfast.check.conform.answer.candidates import candidates
 from holdfast.check.conform.answer.verdict import headline, render, verdict_of
 from holdfast.check.conform.dump_log import DumpLog
-from holdfast.check.conform.judge.judge import Judgement, judge
+from holdfast.check.conform.judge.frame import Frames
+from holdfast.check.conform.judge.judge import Judgement, judge_in
 from holdfast.check.conform.judge.setup import JudgeOptions
 from holdfast.check.conform.logs.damage import damaged, shown
 from holdfast.check.conform.logs.log import Log
@@ -127,6 +128,8 @@ class ReadyLogs:
     def __init__(self, target: LogTarget) -> None:
         self.target = target
         self.mapping: Mapping | None = None
+        # Logs share what is compiled: most of them have the sizes of an earlier one.
+        self._frames = Frames(target.system)
         if target.mapping is not None:
             from holdfast.check.conform.mappings.mapping_file import mapping_of  # noqa: PLC0415 - as above
 
@@ -199,7 +202,7 @@ class ReadyLogs:
                     _check_model(header, target.system)
                 literals = header.literals if header is not None else {}
                 options = JudgeOptions(hidden=tuple(mapping.hidden) if mapping is not None else ())
-                judgement = judge(target.system, log, literals, options, Meter(Budget()))
+                judgement = judge_in(self._frames.of(literals), log, options, Meter(Budget()))
                 return _of_judgement(target.system, judgement)
         except UsageError as error:
             said = str(error)

@@ -12,7 +12,7 @@ import msgspec
 
 from holdfast.check.conform.answer.candidates import candidates
 from holdfast.check.conform.answer.verdict import call
-from holdfast.check.conform.judge.ground import Frame
+from holdfast.check.conform.judge.frame import Frame
 from holdfast.check.conform.judge.growing_log import GrowingLog, ImpossibleEventError
 from holdfast.check.conform.mappings.mapping import Mapping
 from impl.sim.conformance.log import conform_log

@@ -13,7 +13,7 @@ from typing import Any
 import attrs
 
 from holdfast.check.budget import Budget, Meter
-from holdfast.check.conform.judge.ground import Frame
+from holdfast.check.conform.judge.frame import Frame
 from holdfast.check.conform.judge.judge import Judgement, judge
 from holdfast.check.conform.judge.order import Uses, uses
 from holdfast.check.conform.judge.projection import project

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.check.conform.judge.ground import Frame
+from holdfast.check.conform.judge.frame import Frame
 from holdfast.check.conform.judge.growing_log import GrowingLog, ImpossibleEventError
 from impl.sim.check import Question, check
 from impl.sim.conformance.log import conform_log

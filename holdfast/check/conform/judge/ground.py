@@ -6,22 +6,17 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
 
-import attrs
-
-from holdfast.check.conform.judge.counting import Counting
-from holdfast.check.conform.judge.hidden import HiddenActions
-from holdfast.check.conform.judge.machine import LogMachine
-from holdfast.check.conform.judge.order import Uses, nat_of, uses
+from holdfast.check.conform.judge.frame import Frame
+from holdfast.check.conform.judge.order import nat_of
 from holdfast.check.conform.judge.projection import Projection
 from holdfast.check.conform.judge.window import Windows
 from holdfast.check.conform.logs.names import LogNames
 from holdfast.ir.errors import UsageError
-from holdfast.ir.system import Property, Scope, System
+from holdfast.ir.system import Property
 from holdfast.ir.types import NatType, OptionalType, SortType, Type
-from holdfast.lower.layout import Field, Layout
+from holdfast.lower.layout import Field
 from holdfast.lower.outcome import Taken
 from holdfast.lower.provenance.reads import ask
-from holdfast.lower.python.prune import prune
 
 NARROW, WIDE = 12, 48
 """The least and the most values that a window has room for, if no option and no constant asks for more."""
@@ -35,97 +30,9 @@ SLOTS = 64
 CODES = 254
 """The most values of a Nat that a cell of one byte can hold, besides None."""
 
-STREAM = "Stream"
-"""The sort that is projected if no option names one."""
-
 
 class UnjudgedError(Exception):
     """The log cannot be judged. The message is the reason for the answer ``unknown``."""
-
-
-class SizedModel:
-    """A model in the sizes of a log. It is compiled action by action, when an event first needs the action."""
-
-    def __init__(self, frame: Frame, sizes: Mapping[str, int], hidden: tuple[str, ...]) -> None:
-        self.system = attrs.evolve(
-            frame.system, variables=tuple(attrs.evolve(var, given=False) for var in frame.system.variables)
-        )
-        self.hidden = HiddenActions(frame.system, hidden, frame.dropped, frame.uses.counted)
-        scope = Scope("log", dict(sizes), {}, {}, self.system.init.at)
-        kept = frozenset(var.name for var in self.system.variables if var.ghost) - frame.dropped
-        self.layout = Layout(self.system, scope, kept)
-        self.machine = LogMachine(self.layout)
-        self.counting = {
-            action.name: Counting.of(
-                prune(action.body, frame.dropped),
-                tuple(map(self.layout.field, frame.uses.counted.get(action.name, ()))),
-            )
-            for action in frame.system.actions
-        }
-
-
-@attrs.frozen
-class Frame:
-    """A model before the log is known: its ghosts are dropped, and its uses of Nats are checked.
-
-    ``literals``: by Nat, the numbers of the log that stand for 1, 2, … of the model.
-    """
-
-    system: System
-    dropped: frozenset[str]
-    uses: Uses
-    literals: Mapping[str, tuple[int, ...]]
-    _sized: dict[object, SizedModel] = attrs.field(factory=dict, init=False, eq=False, repr=False)
-
-    def sized(self, sizes: Mapping[str, int], hidden: tuple[str, ...]) -> SizedModel:
-        """The model in some sizes, with some actions hidden. All logs of these sizes share it."""
-        key = tuple(sorted(sizes.items())), hidden
-        found = self._sized.get(key)
-        if found is None:
-            found = self._sized[key] = SizedModel(self, sizes, hidden)
-        return found
-
-    @classmethod
-    def of(cls, system: System, literals: Mapping[str, Mapping[int, int]]) -> Frame:
-        """The frame of a model. Raises UsageError for a model that computes with a Nat, and for unfit literals."""
-        dropped = frozenset(var.name for var in system.variables if var.ghost)
-        used = uses(system, dropped)
-        found = {nat.name: _literals(system, nat.name, used, literals.get(nat.name, {})) for nat in system.nats}
-        for nat, reason in used.plain.items():
-            if any(number != value for number, value in literals.get(nat, {}).items()):
-                raise UsageError(
-                    f"the literals rename numbers of {nat}, and {system.name} uses them unchanged, since {reason}; "
-                    "leave them out, and let the log write the model's own numbers"
-                )
-        for nat in literals:
-            if nat not in found:
-                raise UsageError(
-                    f"the literals name {nat}, and {system.name} has the Nats {', '.join(found) or 'none'}"
-                )
-        return cls(system, dropped, used, found)
-
-    def sort(self, wanted: str | None) -> str | None:
-        """The sort to project: ``wanted``, or else Stream if it exists. Raises UsageError for an unknown sort."""
-        known = [sort.name for sort in self.system.sorts]
-        if wanted is not None and wanted not in known:
-            raise UsageError(f"{self.system.name} has no sort {wanted}; it has {', '.join(known) or 'none'}")
-        return wanted or (STREAM if STREAM in known else None)
-
-
-def _literals(system: System, nat: str, used: Uses, said: Mapping[int, int]) -> tuple[int, ...]:
-    if nat in used.plain:
-        return ()
-    most = max((*used.literals.get(nat, ()), *said), default=0)
-    for number in range(1, most + 1):
-        if number not in said:
-            raise UsageError(
-                f"{system.name} names {number} of {nat}, and the log does not say which number that is; write "
-                f'"literals": {{"{nat}": {{"{number}": …}}}} into the header of the log or into the mapping'
-            )
-    values = tuple(said[number] for number in range(1, most + 1))
-    if said.get(0, 0) != 0 or any(one >= two for one, two in itertools.pairwise((0, *values))):
-        raise UsageError(f"the literals of {nat} are {', '.join(map(str, values))}; they ascend from 0, which is 0")
-    return values
 
 
 class Ground:
@@ -155,7 +62,7 @@ class Ground:
         sizes |= {nat.name: self._window(nat.name, windows, sizes) - 1 for nat in frame.system.nats}
         sized = frame.sized(sizes, hidden)
         self.system, self.layout, self.machine = sized.system, sized.layout, sized.machine
-        self.hidden, self.counting = sized.hidden, sized.counting
+        self.hidden, self.counting, self._windows = sized.hidden, sized.counting, sized.windows
         self._check_size()
 
     def _sizes(self, slots: int) -> dict[str, int]:
@@ -238,7 +145,7 @@ class Ground:
 
     def start(self) -> tuple[Windows, dict[bytes, tuple[int, ...]]]:
         """The windows, and the initial states of a world, each with arguments of ``@init`` that give it."""
-        windows = Windows(self.layout, self.frame.literals, self.frame.uses.plain)
+        windows = self._windows.copy()
         wanted = [
             value
             for constants in self.names.constants.values()

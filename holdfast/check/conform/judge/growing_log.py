@@ -14,7 +14,8 @@ import attrs
 from holdfast.check.budget import Budget, Meter
 from holdfast.check.conform.judge.branch import Branch
 from holdfast.check.conform.judge.event_facts import Facts, Reader
-from holdfast.check.conform.judge.ground import Frame, UnjudgedError
+from holdfast.check.conform.judge.frame import Frame
+from holdfast.check.conform.judge.ground import UnjudgedError
 from holdfast.check.conform.judge.setup import JudgeOptions, JudgeSetup
 from holdfast.check.conform.judge.survey import Survey
 from holdfast.check.conform.judge.world import World

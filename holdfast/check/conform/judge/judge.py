@@ -12,7 +12,8 @@ from holdfast.check.budget import Meter
 from holdfast.check.conform.judge.branch import Branch
 from holdfast.check.conform.judge.event_facts import Facts, Reader
 from holdfast.check.conform.judge.event_trial import JudgeTally
-from holdfast.check.conform.judge.ground import Frame, Ground, UnjudgedError
+from holdfast.check.conform.judge.frame import Frame
+from holdfast.check.conform.judge.ground import Ground, UnjudgedError
 from holdfast.check.conform.judge.orders import LAST, Orders
 from holdfast.check.conform.judge.setup import JudgeOptions, JudgeSetup
 from holdfast.check.conform.judge.survey import Survey
@@ -65,7 +66,11 @@ def judge(
     system: System, log: Log, literals: Mapping[str, Mapping[int, int]], options: JudgeOptions, meter: Meter
 ) -> Judgement:
     """Read a log twice and judge it. Raises UsageError if the log is damaged or does not fit the model."""
-    frame = Frame.of(system, literals)
+    return judge_in(Frame.of(system, literals), log, options, meter)
+
+
+def judge_in(frame: Frame, log: Log, options: JudgeOptions, meter: Meter) -> Judgement:
+    """Judge a log as ``judge`` does, in a frame that other logs may share. The answer is the same."""
     sort = frame.sort(options.project)
     names = LogNames(frame.system)
     survey = Survey(names, Reader(frame.system, names, sort), frame, meter)

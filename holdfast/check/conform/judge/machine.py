@@ -61,6 +61,15 @@ class LogMachine:
         self._kept: dict[tuple[str, tuple[range, ...], bytes], Steps] = {}
         self._cells: dict[str, list[slice]] = {}
 
+    @property
+    def kept(self) -> int:
+        """The number of cached ``Steps``."""
+        return len(self._kept)
+
+    def forget(self) -> None:
+        """Empty the cache of ``Steps``; what is compiled stays."""
+        self._kept.clear()
+
     def step(self, action: Action) -> Step:
         """The function from a state and arguments to the outcome of the action."""
         found = self._steps.get(action.name)

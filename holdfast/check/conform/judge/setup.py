@@ -7,8 +7,9 @@ from collections.abc import Mapping
 import attrs
 
 from holdfast.check.conform.judge.branch import MOST_STARTS, Branch
-from holdfast.check.conform.judge.ground import Frame, Ground
-from holdfast.check.conform.judge.projection import Projection, project
+from holdfast.check.conform.judge.frame import Frame
+from holdfast.check.conform.judge.ground import Ground
+from holdfast.check.conform.judge.projection import Projection
 from holdfast.check.conform.judge.survey import Survey
 from holdfast.ir.errors import UsageError
 
@@ -60,7 +61,7 @@ class JudgeSetup:
         joint, count = self._options.joint, len(self.streams)
         if sort is None or joint == 0 or (joint is not None and joint >= count):
             return None, 0, None
-        projection = project(frame.system, sort, frame.dropped)
+        projection = frame.projection(sort)
         if projection.problem is None:
             return projection, joint or 1, None
         if joint is None and count <= SMALL:

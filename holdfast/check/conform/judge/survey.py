@@ -8,7 +8,8 @@ import attrs
 
 from holdfast.check.budget import Meter
 from holdfast.check.conform.judge.event_facts import Reader, numbers
-from holdfast.check.conform.judge.ground import Frame, UnjudgedError
+from holdfast.check.conform.judge.frame import Frame
+from holdfast.check.conform.judge.ground import UnjudgedError
 from holdfast.check.conform.judge.spans import counted_by_spans
 from holdfast.check.conform.logs.damage import damaged, shown
 from holdfast.check.conform.logs.events import UNKNOWN, LogEvent
