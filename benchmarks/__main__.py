@@ -153,6 +153,30 @@ def conform(
         Console().print(line, highlight=False, soft_wrap=True)
 
 
+@app.command
+def logs(
+    *,
+    count: Annotated[int, Parameter(help="how many logs", validator=Number(gte=12))] = 200,
+    recorded: Annotated[int, Parameter(help="how many to record; the others are copies", validator=Number(gte=1))] = 20,
+    operations: Annotated[int, Parameter(help="operations of the clients in a log", validator=Number(gte=50))] = 300,
+    write_to: Annotated[Path | None, Parameter(help="only write the logs, into this folder")] = None,
+    quick: Annotated[bool, Parameter(help="few short logs: does everything run?", negative=())] = False,
+) -> None:
+    """Measure a campaign over logs on one core: events per second, over logs of which three are damaged and three
+    impossible.
+    """
+    # Imported here: the other benchmarks do not need the implementation.
+    from benchmarks.logs import lines, measured, write_logs  # noqa: PLC0415
+
+    if write_to is not None:
+        for name, kind in sorted(write_logs(write_to, count, recorded, operations).wrong.items()):
+            Console().print(f"{name} {kind}", highlight=False)
+        return
+    found = measured(12, 2, 50) if quick else measured(count, recorded, operations)
+    for line in (f"load before: {machine().load}", *lines(found)):
+        Console().print(line, highlight=False, soft_wrap=True)
+
+
 def _console() -> Console:
     """Standard output; in a file or a pipe, lines are wide enough for the tables."""
     console = Console()
