@@ -39,6 +39,9 @@ from spark.cluster.storage import FileStorage, StorageError, open_storage
 CONFORMS, IMPOSSIBLE, DAMAGED, UNKNOWN = "conforms", "impossible", "damaged", NO_ANSWER
 """What becomes of a log."""
 
+KEEP = 20_000
+"""The most events of a log that a process keeps in memory, some 30 MB. Longer logs are read twice."""
+
 LABEL = re.compile(r"\b[A-Z]{2}-\d\d[a-z]?(?:\.[a-z_]+)?\b")
 
 
@@ -196,7 +199,7 @@ class ReadyLogs:
         target, mapping = self.target, self.mapping
         try:
             dump = mapping is not None and mapping.records is not None
-            with DumpLog((path,), mapping) if dump and mapping is not None else Log((path,), mapping) as log:
+            with DumpLog((path,), mapping) if dump and mapping is not None else Log((path,), mapping, KEEP) as log:
                 header = log.header if log.header is not None else mapping.about if mapping is not None else None
                 if header is not None:
                     _check_model(header, target.system)

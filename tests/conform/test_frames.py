@@ -50,7 +50,7 @@ def figures(judgement: Judgement) -> tuple[object, ...]:
     )
 
 
-class Both:
+class SharedFrames:
     """Judges logs of a model without a mapping in one frame, and each in a frame of its own."""
 
     def __init__(self, name: str, folder: Path) -> None:
@@ -112,13 +112,13 @@ def test_drawn_logs_are_judged_alike(room: int, count: int, tmp_path: Path, monk
 
 def test_literals_belong_to_a_log(tmp_path: Path) -> None:
     """Logs that differ in nothing but a literal of their headers, which damages one of them."""
-    both = Both("ownership", tmp_path)
+    shared = SharedFrames("ownership", tmp_path)
     right = lines("ownership", 1, 40)
     wrong = [{**right[0], "literals": {"NodeEpoch": {"1": 10**9}}}, *right[1:]]
-    assert both.judged(right)[1] == "conforms"
+    assert shared.judged(right)[1] == "conforms"
     with pytest.raises(UsageError, match="between the literals of NodeEpoch"):
-        both.judged(wrong)
-    assert both.judged(right)[1] == "conforms"
+        shared.judged(wrong)
+    assert shared.judged(right)[1] == "conforms"
 
 
 def literals_of(header: Line) -> dict[str, dict[int, int]]:
@@ -128,28 +128,28 @@ def literals_of(header: Line) -> dict[str, dict[int, int]]:
 
 def test_hidden_actions_belong_to_a_judgement(tmp_path: Path) -> None:
     """A log without its hidden steps conforms if these are hidden, before and after it was impossible without them."""
-    both = Both("ownership", tmp_path)
+    shared = SharedFrames("ownership", tmp_path)
     shown = [line for line in lines("ownership", 2, 200) if line.get("action") not in HIDDEN.hidden]
     log_lines = [shown[0], *({**line, "seq": number} for number, line in enumerate(shown[1:], 1))]
-    answers = [both.judged(log_lines, options)[1] for options in (HIDDEN, PLAIN, HIDDEN)]
+    answers = [shared.judged(log_lines, options)[1] for options in (HIDDEN, PLAIN, HIDDEN)]
     assert answers == ["conforms", "impossible", "conforms"]
 
 
 def test_constants_belong_to_a_log(tmp_path: Path) -> None:
     """Logs of the same sizes whose processes have other constants."""
-    both = Both("ownership", tmp_path)
+    shared = SharedFrames("ownership", tmp_path)
     logs = [lines("ownership", seed, 60) for seed in range(2)]
     for log_lines in (*logs, logs[0]):
-        assert both.judged(log_lines)[1] == "conforms"
+        assert shared.judged(log_lines)[1] == "conforms"
 
 
 def test_windows_belong_to_a_judgement(tmp_path: Path) -> None:
     """A window that the user makes too small is too small, and no smaller for the next log."""
-    both = Both("ownership", tmp_path)
+    shared = SharedFrames("ownership", tmp_path)
     log_lines = lines("ownership", 3, 100)
-    nats = [nat.name for nat in both.system.nats]
+    nats = [nat.name for nat in shared.system.nats]
     small = JudgeOptions(windows=dict.fromkeys(nats, 2))
-    answers = [both.judged(log_lines, options)[1] for options in (PLAIN, small, PLAIN)]
+    answers = [shared.judged(log_lines, options)[1] for options in (PLAIN, small, PLAIN)]
     assert answers[0] == answers[2] == "conforms"
     assert answers[1] == "unknown"
 
@@ -157,10 +157,10 @@ def test_windows_belong_to_a_judgement(tmp_path: Path) -> None:
 def test_a_frame_keeps_few_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The hidden steps that all machines keep together have one limit; the newest machine has its own."""
     monkeypatch.setattr(frame, "MOST_KEPT", 10)
-    both = Both("ownership", tmp_path)
+    shared = SharedFrames("ownership", tmp_path)
     for seed in range(2):
-        both.judged(lines("ownership", seed, 20), HIDDEN)
-        of_log = both.frames.of(literals_of(lines("ownership", seed, 20)[0]))
+        shared.judged(lines("ownership", seed, 20), HIDDEN)
+        of_log = shared.frames.of(literals_of(lines("ownership", seed, 20)[0]))
         *older, _ = [sized.machine.kept for sized in of_log._sized.values()]
         assert sum(older) <= 10
 

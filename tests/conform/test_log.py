@@ -16,7 +16,9 @@ import pytest
 from holdfast.check.conform.logs.events import UNKNOWN, LogEvent
 from holdfast.check.conform.logs.log import Log
 from holdfast.check.conform.logs.own_format import Header
+from holdfast.check.conform.mappings.mapping_file import mapping_of
 from holdfast.ir.errors import Place, UsageError
+from tests.conform import foreign_log
 from tests.conform.log_lines import HEADER, MIB, line, lines, problem, raw, survey
 
 
@@ -226,6 +228,32 @@ def test_a_file_that_changes_is_noticed(file: Callable[..., str]) -> None:
         Path(path).write_text(lines(line(), line(seq=3)))
         with pytest.raises(UsageError, match="changed since the survey"):
             list(log.events_of("a"))
+
+
+def test_kept_events_are_those_that_are_read_again(file: Callable[..., str]) -> None:
+    """A log in memory gives the events of a log that is read twice; one that is too long is read twice."""
+    text = lines(line(), line("b", cause=["a", 1]), line(seq=2), line("b", seq=2, cause=["a", 2]))
+    ignored = [foreign_log.line("heartbeat"), foreign_log.line("heartbeat", n=2), foreign_log.line("heartbeat", n=3)]
+    acks = [
+        foreign_log.line("ack", 5, n, node=1, node_epoch=1, stream=1, base=n, end=n + 1, broker=broker, after=after)
+        for n, broker, after in ((1, 5, None), (4, 4, [5, 1]), (2, 5, [4, 2]), (5, 4, [5, 2]), (3, 5, [4, 4]))
+    ]
+    path, foreign = file(text), file("".join(f"{json.dumps(each)}\n" for each in (*ignored, *acks)), "foreign.log")
+    mapping = mapping_of(foreign_log.SKETCH, "foreign.yaml")
+    for paths, format_ in (([path], None), ([foreign], mapping)):
+        found = []
+        for keep in (0, 3, 100):
+            with Log(paths, format_, keep) as log:
+                # The second survey forgets the events of the first.
+                for _ in range(2):
+                    log.survey(lambda event: None)
+                found.append([event for source in log.sources for event in log.events_of(source)])
+        assert found[0] == found[1] == found[2]
+        assert len(found[0]) > 3
+    with Log([path], None, 100) as log:
+        log.survey(lambda event: None)
+        Path(path).write_text("")
+        assert len(list(log.events_of("a"))) == 2
 
 
 def test_a_log_can_be_surveyed_again(file: Callable[..., str]) -> None:

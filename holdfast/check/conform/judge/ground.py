@@ -63,6 +63,7 @@ class Ground:
         sized = frame.sized(sizes, hidden)
         self.system, self.layout, self.machine = sized.system, sized.layout, sized.machine
         self.hidden, self.counting, self._windows = sized.hidden, sized.counting, sized.windows
+        self._started: tuple[Windows, dict[bytes, tuple[int, ...]]] | None = None
         self._check_size()
 
     def _sizes(self, slots: int) -> dict[str, int]:
@@ -145,6 +146,12 @@ class Ground:
 
     def start(self) -> tuple[Windows, dict[bytes, tuple[int, ...]]]:
         """The windows, and the initial states of a world, each with arguments of ``@init`` that give it."""
+        if self._started is None:
+            self._started = self._start()
+        windows, states = self._started
+        return windows.copy(), dict(states)
+
+    def _start(self) -> tuple[Windows, dict[bytes, tuple[int, ...]]]:
         windows = self._windows.copy()
         wanted = [
             value

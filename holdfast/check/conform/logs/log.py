@@ -2,7 +2,8 @@
 
 A log is read twice. The first reading, the survey, reads the files from begin to end, makes all checks that need no
 model, and notes the position of each event. Then the events of each source are read on their own, so that the search
-can take the sources in any order. Four integers are kept for each event and five for each cause; no event is kept.
+can take the sources in any order. Four integers are kept for each event and five for each cause. Events themselves are
+kept only of a short log, if its reader asks for that.
 """
 
 from __future__ import annotations
@@ -39,16 +40,22 @@ class Format(Protocol):
 class Log:
     """A log. ``paths``: its files in order, ``-`` for standard input. ``mapping``: the format of a foreign log.
 
+    ``keep``: a log of at most this many events stays in memory, and is read once. Then it does not notice that a file
+    changes after the survey.
+
     The files stay open until ``close``; use a log in a ``with`` statement. Raises UsageError for a file that cannot be
     read, for a damaged first line, and for a log without any line.
     """
 
-    def __init__(self, paths: Sequence[str], mapping: Format | None = None) -> None:
+    def __init__(self, paths: Sequence[str], mapping: Format | None = None, keep: int = 0) -> None:
         if not paths:
             raise UsageError("no log is given; name a file, or - for standard input")
         if list(paths).count(STDIN) > 1:
             raise UsageError("- is given twice; standard input can be read once")
         self._format: Format = OwnFormat() if mapping is None else mapping
+        self._keep = keep
+        self._kept: dict[str, list[LogEvent]] | None = None
+        """The events of each source; None if they are read again."""
         self._sources: dict[str, SourceIndex] = {}
         self._bases: list[int] = []
         self._files: list[Lines] = []
@@ -88,6 +95,7 @@ class Log:
         later in the log, so its number among the events is known only at the end.
         """
         self._sources, self._bases, causes, base = {}, [], Causes(), 0
+        self._kept, left = {} if self._keep else None, self._keep
         for file in self._files:
             self._bases.append(base)
             header = self._header(file)
@@ -102,7 +110,14 @@ class Log:
                     continue
                 causes.add(event)
                 # Before ``_add`` renumbers the event: a cause counts all lines of its source.
-                visit(self._add(event, base + offset))
+                event = self._add(event, base + offset)
+                visit(event)
+                if self._kept is not None:
+                    left -= 1
+                    if left < 0:
+                        self._kept = None
+                    else:
+                        self._kept.setdefault(event.source, []).append(event)
             base += file.size
         if not any(index.numbers for index in self._sources.values()):
             self._no_event("every line is ignored" if self._sources else "the log holds no event")
@@ -111,6 +126,10 @@ class Log:
     def events_of(self, source: str) -> Iterator[LogEvent]:
         """The events of a source, in order. Call ``survey`` first. Raises UsageError if a file has changed since."""
         index = self._sources[source]
+        if self._kept is not None:
+            for kept in self._kept[source]:
+                yield self._numbered(kept, kept.number)
+            return
         for place, number in enumerate(index.numbers):
             offset = index.offsets[place]
             file = bisect_right(self._bases, offset) - 1
