@@ -16,6 +16,7 @@ from impl.sim.event_log import AppendedBatch, ExecutedRequest
 from impl.sim.image_kinds import ImageKinds
 from impl.sim.processes import ProcessTable
 from impl.sim.run import Run
+from impl.sim.situation_names import CLUSTER
 from impl.sim.situations import SituationReader, is_refused
 
 REQUESTS = (
@@ -37,12 +38,21 @@ def events(*, partitions: bool) -> tuple[str, ...]:
     return tuple(name for name in EVENTS if partitions or name not in OF_PARTITIONS)
 
 
+Moment = tuple[str, str, str]
+"""A situation of a stream or partition, with the last two events of that stream or partition, the later one first.
+
+"" stands for an event that is not there. A situation is reached in few ways by most runs, and in other ways by few.
+"""
+
+
 class RunCoverage(msgspec.Struct, frozen=True):
     """What one run has covered.
 
     ``events``: how often each event happened, and ``refused``: how often a controller refused the request. ``pairs``:
     how often one event followed another one of the same stream or partition. ``situations``: each with its key: the
     number of a stream or partition as clients know it, or -1. ``images``: the signatures of the kinds of images.
+
+    ``first_pairs`` and ``moments``: the virtual time at which the run first reached each pair and each moment.
     """
 
     events: dict[str, int]
@@ -50,6 +60,8 @@ class RunCoverage(msgspec.Struct, frozen=True):
     pairs: dict[tuple[str, str], int]
     situations: frozenset[tuple[str, int]]
     images: frozenset[int]
+    first_pairs: dict[tuple[str, str], int]
+    moments: dict[Moment, int]
 
 
 def coverage_of(run: Run) -> RunCoverage:
@@ -57,19 +69,29 @@ def coverage_of(run: Run) -> RunCoverage:
     return _Reader().read(run)
 
 
+NOTHING = "", ""
+"""The last two events of a stream or partition to which nothing has happened."""
+
+
 class _Reader:
     def __init__(self) -> None:
         self._events: Counter[str] = Counter()
         self._refused: Counter[str] = Counter()
         self._pairs: Counter[tuple[str, str]] = Counter()
-        self._last: dict[tuple[str, int], str] = {}
-        """By stream or partition: its last event."""
+        self._last: dict[tuple[str, int], tuple[str, str]] = {}
+        """By stream or partition: its last event, and the one before; "" if there is none."""
+        self._now = 0
+        """The virtual time of the event that is read."""
+        self._first_pairs: dict[tuple[str, str], int] = {}
+        self._moments: dict[Moment, int] = {}
+        self._marked: set[tuple[str, int]] = set()
+        """The situations whose moments are kept. A situation of a stream has another name than one of a partition."""
         self._processes = ProcessTable()
         self._situations = SituationReader(self._processes)
         self._kinds = ImageKinds()
 
     def read(self, run: Run) -> RunCoverage:
-        for _, source, kind, subject in run.log.events:
+        for self._now, source, kind, subject in run.log.events:
             match kind:
                 case "step":
                     self._step(source, subject)
@@ -83,6 +105,7 @@ class _Reader:
                     self._befall(source, kind, subject)
                 case "elected" | "failover":
                     self._events[kind] += 1
+            self._mark()
         keys = run.simulation.load.keys()
         of_streams = {(name, keys[stream]) for name, stream in self._situations.of_streams if stream in keys}
         return RunCoverage(
@@ -91,6 +114,8 @@ class _Reader:
             pairs=dict(self._pairs),
             situations=frozenset(of_streams | self._situations.of_partitions),
             images=frozenset(self._kinds.signatures),
+            first_pairs=self._first_pairs,
+            moments=self._moments,
         )
 
     def _step(self, process: str, step: StepEvent) -> None:
@@ -144,9 +169,21 @@ class _Reader:
         for stream in served:
             self._follow(("stream", stream), kind)
 
+    def _mark(self) -> None:
+        """Keep the moments of the situations that this event has reached."""
+        situations = self._situations
+        if len(situations.of_streams) + len(situations.of_partitions) == len(self._marked):
+            return
+        for kind, reached in (("stream", situations.of_streams), ("partition", situations.of_partitions)):
+            for name, key in sorted(reached - self._marked):
+                if key != CLUSTER:
+                    self._moments.setdefault((name, *self._last.get((kind, key), NOTHING)), self._now)
+        self._marked = situations.of_streams | situations.of_partitions
+
     def _follow(self, subject: tuple[str, int], name: str) -> None:
         """An event of a stream or partition follows the one before it."""
-        before = self._last.get(subject)
-        if before is not None:
+        before, _ = self._last.get(subject, NOTHING)
+        if before:
             self._pairs[before, name] += 1
-        self._last[subject] = name
+            self._first_pairs.setdefault((before, name), self._now)
+        self._last[subject] = name, before

@@ -196,3 +196,35 @@ def test_runs_reach_most_situations() -> None:
     """A few runs reach more than half of the situations of streams and of clusters."""
     reached = {name for seed in range(12) for name, _ in coverage_of(_checked(seed).run).situations}
     assert len(reached) >= 14
+
+
+# Moments ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_moment_has_the_events_before_it() -> None:
+    """A situation of a stream has the last two events of this stream with it, and the time; it counts once a run."""
+    events = [start("a", 1, 5), step("a", "hear", stream=7, epoch=1), step("a", "ack", stream=7, epoch=1)]
+    events += [start("b", 1, 6), step("a", "ack", stream=7, epoch=1), step("a", "ack", stream=7, epoch=1)]
+    timed = [(time, *event[1:]) for time, event in enumerate(events)]
+    found = covered(*timed)
+    assert found.moments == {("a superseded process acks", "ack", "ack"): 4}
+    assert found.first_pairs == {("hear", "ack"): 2, ("ack", "ack"): 4}
+
+
+def test_situations_of_the_cluster_have_no_moment() -> None:
+    """Only a stream or a partition has events of its own."""
+    found = covered(start("a", 1, 5), start("b", 1, 6))
+    assert found.situations
+    assert not found.moments
+
+
+@pytest.mark.parametrize("partitions", [0, 3])
+def test_moments_are_those_of_reached_situations(partitions: int) -> None:
+    """A run has a moment of each situation that it reaches for a stream or partition, and of no other."""
+    checked = _checked(1, partitions)
+    found = coverage_of(checked.run)
+    assert {name for name, key in found.situations if key != CLUSTER} <= {name for name, *_ in found.moments}
+    assert {name for name, *_ in found.moments} <= set(SITUATIONS)
+    assert set(found.first_pairs) == set(found.pairs)
+    begin, end = checked.run.log.events[0][0], checked.run.log.events[-1][0]
+    assert all(begin <= at <= end for at in (*found.moments.values(), *found.first_pairs.values()))
