@@ -10,6 +10,13 @@ from impl.sim.script import ScriptOperation
 from impl.sim.tape import Fault
 
 
+class Fork(msgspec.Struct, frozen=True):
+    """A virtual time in milliseconds, from which on faults are drawn from another seed."""
+
+    at: int
+    seed: int
+
+
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """The sizes of a cluster, its clients and its faults.
 
@@ -17,7 +24,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     partitions, which the metadata assign, and all streams belong to partitions.
 
     ``operations``: the number of operations in the script. ``faults``: as for ``faults.swarm``. ``recorded``: the
-    faults to replay, instead of drawing them; ``operations_of``: the script to replay. ``without``: kinds of faults
+    faults to replay, instead of drawing them; ``operations_of``: the script to replay. ``fork``: where new
+    faults take the place of the recorded ones; None to replay all of them. ``without``: kinds of faults
     that are left out. ``more_moves``: whether the heal phase adds the moves, cancels and swaps that the script has not
     led to.
     """
@@ -34,4 +42,5 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     profile: Profile = Profile()
     recorded: tuple[Fault, ...] | None = None
     operations_of: tuple[ScriptOperation, ...] | None = None
+    fork: Fork | None = None
     more_moves: bool = True

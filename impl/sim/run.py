@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -132,8 +133,9 @@ class Simulation:
         self.begin = 0
         self.faults_end = 0
         elsewhere = faults.PARTITION if options.partitions else ()
-        self.rates = faults.without_kinds(faults.swarm(seed, options.faults), *options.without, *elsewhere)
-        self.tape = Tape(seed, self.rates, options.recorded)
+        drawn = seed if options.fork is None else options.fork.seed
+        self.rates = faults.without_kinds(faults.swarm(drawn, options.faults), *options.without, *elsewhere)
+        self.tape = Tape(drawn, self.rates, options.recorded, math.inf if options.fork is None else options.fork.at)
         self.network = Network(self.queue, self.tape, seed)
         self.store = FaultyStore(self.queue, self.tape, seed, store)
         self.fleet = Fleet(

@@ -8,6 +8,7 @@ does not name has the quiet outcome, which is no fault.
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -38,14 +39,20 @@ class Fault(msgspec.Struct, frozen=True, gc=False):
 class Site:
     """A place that decides. ``rates``: for each kind of fault the probability that one decision has it."""
 
-    __slots__ = ("_draw", "_index", "_planned", "_rates", "_recorded", "_total", "name")
+    __slots__ = ("_draw", "_fork", "_index", "_planned", "_rates", "_recorded", "_total", "name")
 
     def __init__(
-        self, name: str, rates: Mapping[str, float], draw: Callable[[], float], recorded: Mapping[int, Fault] | None
+        self,
+        name: str,
+        rates: Mapping[str, float],
+        draw: Callable[[], float],
+        recorded: Mapping[int, Fault] | None,
+        fork: float,
     ) -> None:
         self.name = name
         self._draw = draw
         self._recorded = recorded
+        self._fork = fork
         self._planned: deque[tuple[str, float]] = deque()
         self._rates = [(kind, rate) for kind, rate in rates.items() if rate > 0]
         self._total = 0.0
@@ -66,7 +73,7 @@ class Site:
         if self._planned:
             kind, value = self._planned.popleft()
             return Fault(self.name, self._index, kind, value, now)
-        if self._recorded is not None:
+        if self._recorded is not None and now < self._fork:
             found = self._recorded.get(self._index)
             return None if found is None else msgspec.structs.replace(found, at=now)
         if not self._total:
@@ -91,14 +98,21 @@ class Site:
 class Tape:
     """The sites of a run. ``faults``: the faults that have happened, in the order of time.
 
-    ``recorded``: the faults of a run to replay; None if they are drawn from the seed. ``rates``: by kind.
-    ``is_quiet``: nothing happens, as before ``arm`` and after ``silence``.
+    ``recorded``: the faults of a run to replay; None if they are drawn from the seed. ``fork``: the virtual time in
+    milliseconds from which on faults are drawn all the same. ``rates``: by kind. ``is_quiet``: nothing happens, as
+    before ``arm`` and after ``silence``.
     """
 
-    def __init__(self, seed: int, rates: Mapping[str, float], recorded: Iterable[Fault] | None = None) -> None:
+    def __init__(
+        self,
+        seed: int,
+        rates: Mapping[str, float],
+        recorded: Iterable[Fault] | None = None,
+        fork: float = math.inf,
+    ) -> None:
         self.faults: list[Fault] = []
         self.is_quiet = True
-        self._seed, self._rates = seed, rates
+        self._seed, self._rates, self._fork = seed, rates, fork
         self._sites: dict[str, Site] = {}
         self._recorded: dict[str, dict[int, Fault]] | None = None
         if recorded is not None:
@@ -112,7 +126,7 @@ class Tape:
         if found is None:
             rates = {kind: self._rates.get(kind, 0.0) for kind in kinds}
             recorded = None if self._recorded is None else self._recorded.get(name, {})
-            found = self._sites[name] = Site(name, rates, stream(self._seed, name), recorded)
+            found = self._sites[name] = Site(name, rates, stream(self._seed, name), recorded, self._fork)
             if not self.is_quiet:
                 found.arm()
         return found

@@ -112,3 +112,18 @@ def test_a_planned_fault_happens_at_the_next_decision() -> None:
     tape.plan("a", kinds, "loss", 0.25)
     tape.silence()
     assert tape.site("a", kinds).decide(4) is None
+
+
+def test_a_fork_ends_the_replay() -> None:
+    """From the time of the fork on, faults are drawn; before it, only recorded ones happen. Silence ends both."""
+    kept = [Fault("a", 3, "loss", 0.5, 3), Fault("a", 150, "loss", 0.5, 150)]
+    tape = Tape(7, RATES, kept, fork=100)
+    tape.arm()
+    site = tape.site("a", ("loss", "delay"))
+    found = [each for each in _decisions(site) if each is not None]
+    assert found[0] == kept[0]
+    assert len(found) > 20
+    assert all(each.at >= 100 for each in found[1:])
+    assert kept[1] not in found
+    tape.silence()
+    assert not any(_decisions(site))
