@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 import attrs
+import msgspec
 from msgspec.structs import replace
 
 from holdfast.check.walk.result import StopFigures
@@ -20,13 +21,16 @@ from impl.oracles.verdict import Violation
 from impl.rules import guards, refused, sources
 from impl.sim.case_file import case_of, labels, text
 from impl.sim.check import CheckResult, Question, check
-from impl.sim.coverage import RunCoverage, coverage_of, events
+from impl.sim.coverage import Moment, RunCoverage, coverage_of, events
+from impl.sim.descent import ParentRun, descend
 from impl.sim.image_kinds import SIGNATURE_BITS
 from impl.sim.situation_names import TELLING, situations
 from impl.sim.small import smallest
+from impl.sim.tape import stream
 from impl.sim.timeline import timeline
 from spark.campaign.config import Config
 from spark.campaign.findings import ShrunkRun, signature
+from spark.campaign.guide import Feature, Guide, KeptRun
 from spark.campaign.tables import STATE_BITS
 from spark.campaign.units import Sighting, TargetHeader, UnitResult
 from spark.campaign.words import NOT_JUDGED
@@ -39,6 +43,9 @@ SEED_BYTES = 6
 
 UNUSED = ("bridge/", "cli/", "scenario/")
 """The folders of the implementation that no simulated run uses."""
+
+FRESH = 0.2
+"""The share of guided runs that have no parent."""
 
 HEALED, VIOLATED = "healed", "violated"
 """How a run ends; or it is NOT_JUDGED."""
@@ -88,14 +95,18 @@ class ClusterTarget:
 
 
 class ReadyCluster:
-    """Clusters whose runs can be made."""
+    """Clusters whose runs can be made. ``guide``: what some of them are made of, in a guided campaign."""
 
-    def __init__(self, question: Question) -> None:
-        self.question = question
+    def __init__(self, question: Question, guide: Guide | None = None) -> None:
+        self.question, self.guide = question, guide
+
+    def guided(self, guide: Guide) -> ReadyCluster:
+        """The same clusters, whose runs are made of the kept runs of a guide."""
+        return ReadyCluster(self.question, guide)
 
     def run(self, seed: int, traces: int) -> UnitResult:
         """Make the runs 0 to ``traces`` - 1 of a seed, and count."""
-        tally = _Tally(self.question)
+        tally = _Tally(self.question, None if self.guide is None else set(self.guide.features))
         for number in range(traces):
             before = Counter(refused)
             checked = check(self.of(seed, number))
@@ -107,7 +118,9 @@ class ReadyCluster:
         question = self.of(seed, run)
         checked = check(question)
         oracle = checked.violations[0].oracle
-        small = smallest(question, checked, oracle, go_on=_at_most(SHRINKING)).question
+        # Small runs are drawn, whether the run has a parent or not.
+        drawn = replace(self.question, seed=question.seed)
+        small = smallest(drawn, checked, oracle, go_on=_at_most(SHRINKING)).question
         # The small run is made again from its tape, so what is shown is what the file gives.
         final = check(small)
         violation = next(each for each in final.violations if each.oracle == oracle)
@@ -125,9 +138,14 @@ class ReadyCluster:
         )
 
     def of(self, seed: int, run: int) -> Question:
-        """The question of a run, by the seed of its unit and its number there."""
+        """The question of a run, by the seed of its unit and its number there; and by the guide, if there is one."""
         digest = hashlib.blake2b(f"holdfast cluster, seed {seed}, run {run}".encode(), digest_size=SEED_BYTES)
-        return replace(self.question, seed=int.from_bytes(digest.digest(), "big"))
+        number = int.from_bytes(digest.digest(), "big")
+        draw = stream(number, "guide")
+        if self.guide is None or not self.guide.goals or draw() < FRESH:
+            return replace(self.question, seed=number)
+        goal, other = self.guide.rare(draw()), self.guide.rare(draw())
+        return descend(self.question, number, _parent(goal.case), goal.at, _parent(other.case))
 
 
 def told_apart(violation: Violation, coverage: RunCoverage) -> tuple[str, str, tuple[str, ...]]:
@@ -140,6 +158,11 @@ def without_numbers(message: str) -> str:
     """A message whose numbers are replaced by N, and several of them in a row by one."""
     named = re.sub(r"\d+(?:\.\d+)*", "N", message)
     return re.sub(r"\bN(?:(?:, | and |, and )N\b)+", "N", named)
+
+
+def _parent(case: bytes) -> ParentRun:
+    """The run that a kept case repeats."""
+    return msgspec.json.decode(case, type=ParentRun)
 
 
 def _size(checked: CheckResult) -> int:
@@ -156,8 +179,12 @@ def _at_most(runs: int) -> Callable[[], bool]:
 class _Tally:
     """Adds up the runs of a unit."""
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: Question, known: set[Feature] | None) -> None:
+        """``known``: the features that earlier rounds have reached; None if no run is kept."""
         self._question = question
+        self._known = known
+        self._kept: list[KeptRun] = []
+        self._moments: Counter[Moment] = Counter()
         self._runs = 0
         self._stops: dict[str, list[int]] = {HEALED: [], VIOLATED: [], NOT_JUDGED: []}
         """By the end of a run: the steps of each run."""
@@ -185,8 +212,21 @@ class _Tally:
         self._decided.update(checked.run.decided)
         self._rules_refused.update(rules_refused)
         self._images |= coverage.images
+        self._moments.update(coverage.moments.keys())
+        self._keep(number, checked, coverage)
         for name in {name for name, _ in coverage.situations}:
             self._situations.setdefault(name, []).append(number)
+
+    def _keep(self, number: int, checked: CheckResult, coverage: RunCoverage) -> None:
+        """Keep the run if it has reached a feature first."""
+        if self._known is None:
+            return
+        features: list[tuple[Feature, int]] = [*coverage.first_pairs.items(), *coverage.moments.items()]
+        reached = tuple(sorted((feature, at) for feature, at in features if feature not in self._known))
+        if reached:
+            self._known.update(feature for feature, _ in reached)
+            case = msgspec.json.encode(ParentRun.of(checked.run))
+            self._kept.append(KeptRun(run=number, case=case, reached=reached))
 
     def result(self) -> UnitResult:
         """The counts over the runs added so far."""
@@ -212,6 +252,8 @@ class _Tally:
                 for name in situations(partitions=has_partitions)
                 if (runs := self._situations.get(name))
             ),
+            moments=tuple((*moment, runs) for moment, runs in sorted(self._moments.items())),
+            kept=tuple(self._kept),
         )
 
     def _sightings(self) -> Iterator[Sighting]:

@@ -28,7 +28,8 @@ LOGS = "log"
 """The name of the target that judges recorded logs."""
 
 WAVE = 16
-"""With ``stop_after``: the number of units that run before the findings are counted."""
+"""The number of units of a round. With ``stop_after`` findings are counted after each round; in a guided campaign, a
+round is guided by all rounds before it."""
 
 
 @attrs.frozen(kw_only=True)
@@ -84,6 +85,8 @@ class Config:
     traces_per_unit: int
     cluster: Annotated[ClusterOptions | None, OPTIONAL] = None
     """How clusters are drawn, if they are the target. ``depth`` is then the number of operations of a run."""
+    guided: Annotated[bool, OPTIONAL] = False
+    """Whether runs of clusters are made of earlier runs that reached something new: see ``guide.py``."""
     log: Annotated[LogCollection | None, OPTIONAL] = None
     """The logs, if they are the target. ``traces`` is then their number."""
 
@@ -100,6 +103,10 @@ class Config:
     def traces_of(self, unit: int) -> int:
         """The number of runs of a unit; the last unit may have fewer."""
         return min(self.traces_per_unit, self.traces - unit * self.traces_per_unit)
+
+    def round_of(self, unit: int) -> int:
+        """The first unit of a unit's round."""
+        return unit - unit % WAVE
 
     def seed_of(self, unit: int) -> int:
         """The seed of a unit's runs. It depends only on the campaign's seed and the unit's number.

@@ -52,6 +52,7 @@ class CampaignDifference:
     pairs: OneSided
     witnesses: OneSided
     situations: OneSided
+    moments: OneSided
     runs: tuple[int, int]
     complete: tuple[bool, bool]
     rates: tuple[Rates, Rates]
@@ -85,6 +86,7 @@ def compare(a: Summary, b: Summary) -> CampaignDifference:
         pairs=_two([f"{p.first} then {p.second}" for p in a.pairs], [f"{p.first} then {p.second}" for p in b.pairs]),
         witnesses=_two([each.name for each in a.witnesses], [each.name for each in b.witnesses]),
         situations=_two([s.name for s in a.situations if s.runs], [s.name for s in b.situations if s.runs]),
+        moments=_two([moment.name for moment in a.moments], [moment.name for moment in b.moments]),
         runs=(a.runs, b.runs),
         complete=(a.is_complete, b.is_complete),
         rates=(a.rates, b.rates),
@@ -199,6 +201,7 @@ def _covered(found: CampaignDifference) -> Iterator[str]:
         "pairs": found.pairs,
         "reached": found.witnesses,
         "situations": found.situations,
+        "moments": found.moments,
     }
     for name, two in kinds.items():
         for side, names in (("A", two.only_a), ("B", two.only_b)):

@@ -165,9 +165,9 @@ class _Advance:
         return None
 
     def _waves(self) -> Iterator[range]:
-        """The waves: units that run together. With ``stop_after`` a wave has WAVE units, otherwise all units."""
+        """The waves: units that run together. With ``stop_after`` or ``guided`` it is a round, otherwise all units."""
         units = self.config.units
-        size = units if self.config.stop_after is None else WAVE
+        size = WAVE if self.config.guided or self.config.stop_after is not None else units
         for first in range(0, units, size):
             yield range(first, min(first + size, units))
 
@@ -248,8 +248,9 @@ class _Advance:
     def _show(self, names: Sequence[str]) -> dict[str, dict[str, Any]]:
         """The best run of each of these findings, shrunk by the executors; empty after a second Ctrl-C."""
         rows = [
-            {"signature": name, "seed": self.sightings.seen[name].seed, "run": self.sightings.seen[name].run}
+            {"signature": name, "unit": seen.unit, "seed": seen.seed, "run": seen.run}
             for name in names
+            for seen in [self.sightings.seen[name]]
         ]
         table = pa.Table.from_pylist(rows, schema=WANTED)
         job = self.workers.start(show_findings, self.payload, table, SHOWN, len(rows))

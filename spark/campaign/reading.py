@@ -75,13 +75,13 @@ def units_of(storage: FileStorage, units: Sequence[int]) -> Iterator[tuple[int, 
         for start in range(0, len(units), TOGETHER):
             some = units[start : start + TOGETHER]
             files = [(table, unit) for unit in some for table in UNIT_TABLES]
-            read = pool.map(partial(_unit, storage), files)
+            read = pool.map(partial(unit_row, storage), files)
             for unit in some:
                 (coverage, one), (timing, two), (runs, three) = next(read), next(read), next(read)
                 yield unit, (coverage, timing, runs, one + two + three)
 
 
-def _unit(storage: FileStorage, file: tuple[str, int]) -> tuple[Row, int]:
+def unit_row(storage: FileStorage, file: tuple[str, int]) -> tuple[Row, int]:
     """The row of a finished unit in a table, and the size of its file in bytes.
 
     A finished unit has a file in each table, so a missing file is an error: UsageError.

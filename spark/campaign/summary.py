@@ -85,6 +85,22 @@ class SituationSum:
     run: int | None
 
 
+@attrs.frozen
+class MomentSum:
+    """How many runs reached a situation with these last two events of its stream or partition."""
+
+    situation: str
+    event: str
+    before: str
+    runs: int
+
+    @property
+    def name(self) -> str:
+        """The moment in words."""
+        events = [each for each in (self.before, self.event) if each]
+        return f"{self.situation} ({', '.join(events) or 'no event before'})"
+
+
 @attrs.frozen(kw_only=True)
 class Rates:
     """The speed of the units. A unit runs on one core; its time does not include the set-up of its worker.
@@ -135,6 +151,7 @@ class Summary:
     cuts: tuple[CutSum, ...]
     witnesses: tuple[WitnessSum, ...]
     situations: tuple[SituationSum, ...]
+    moments: tuple[MomentSum, ...]
     findings: tuple[Finding, ...]
     signatures: int
     """The number of different signatures of violating runs as drawn."""
@@ -236,6 +253,7 @@ class _Summing:
     def __init__(self, begun: CampaignHeader, units: int) -> None:
         self.actions = {name: [0, 0] for name in begun.actions}
         self.situations = {name: SituationSum(name, 0, None, None) for name in begun.situations}
+        self.moments: dict[tuple[str, str, str], int] = {}
         self.rules: dict[tuple[str, str], list[int]] = {}
         self.pairs: dict[tuple[str, str], int] = {}
         self.cuts: dict[tuple[str, str], int] = {}
@@ -298,6 +316,10 @@ class _Summing:
             reached = attrs.evolve(old, runs=old.runs + new.runs) if old is not None and old.runs else new
             self.situations[reached.name] = reached
 
+        for each in coverage["moments"]:
+            moment = each["situation"], each["event"], each["before"]
+            self.moments[moment] = self.moments.get(moment, 0) + each["runs"]
+
     def _sight(self, unit: int, seed: int, sighting: Row) -> None:
         name = sighting["signature"]
         self.findings[name] = sighted(self.findings.get(name), unit, seed, sighting)
@@ -347,6 +369,7 @@ class _Summing:
             "cuts": tuple(CutSum(*cut, self.cuts[cut]) for cut in _ordered(self.cuts, order)),
             "witnesses": tuple(self.witnesses[name] for name in sorted(self.witnesses)),
             "situations": tuple(self.situations.values()),
+            "moments": tuple(MomentSum(*moment, self.moments[moment]) for moment in sorted(self.moments)),
             "findings": tuple(sorted(findings, key=lambda finding: (-finding.times, finding.signature))),
             "signatures": len(self.findings),
             "states": self.states.sum(),

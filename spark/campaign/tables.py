@@ -24,7 +24,7 @@ ADDED: dict[int, dict[str, dict[str, Any]]] = {
     4: {
         "campaign": {"kind": "model", "situations": []},
         "runs": {"logs": []},
-        "coverage": {"situations": []},
+        "coverage": {"situations": [], "moments": [], "kept": []},
         "findings": {"case": ""},
     },
 }
@@ -114,6 +114,17 @@ COVERAGE = pa.schema(
         states=pa.binary(STATE_BITS // 8),
         # For each situation that runs of a cluster reached: how many did, and the number of the first one.
         situations=_rows(situation=TEXT, runs=NUMBER, run=NUMBER),
+        # For each situation of a stream or partition, with its last two events then (the earlier one is "before"): how
+        # many runs reached it so.
+        moments=_rows(situation=TEXT, event=TEXT, before=TEXT, runs=NUMBER),
+        # Of a guided campaign: the runs that reached something which no run of an earlier round had reached, nor an
+        # earlier run of the unit. See guide.py.
+        kept=_rows(
+            run=NUMBER,
+            case=pa.binary(),  # what repeats the run
+            # What it reached first (two events, or a moment), and the virtual time in milliseconds.
+            reached=_rows(feature=pa.list_(TEXT), at=NUMBER),
+        ),
     )
 )
 

@@ -143,6 +143,7 @@ def _figures(summary: Summary) -> Iterator[tuple[str, str]]:
         )
         if summary.never_reached:
             yield "not reached", "; ".join(summary.never_reached)
+        yield "moments", f"{len(summary.moments):,}: a situation with the last two events of its stream or partition"
         yield "images", sentence(summary.states)
         return
     cuts = [f"{cut.action} by {cut.bound} {cut.times:,}" for cut in summary.cuts]

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import pickle
 from functools import cache
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import attrs
 
 from holdfast.check.budget import Budget, Meter
 from holdfast.check.walk.result import StopFigures
 from spark.campaign.findings import ShrunkRun
+from spark.campaign.guide import Guide, KeptRun
 
 
 @attrs.frozen(kw_only=True)
@@ -62,6 +63,9 @@ class UnitResult:
     """A bit for each signature of a state that was met."""
     situations: tuple[tuple[str, int, int], ...] = ()
     """Name, runs, first run."""
+    moments: tuple[tuple[str, str, str, int], ...] = ()
+    """Situation, last event, the event before, runs."""
+    kept: tuple[KeptRun, ...] = ()
     logs: tuple[tuple[str, str], ...] = ()
     """Of the logs that do not conform: name, signature."""
 
@@ -88,6 +92,14 @@ class RunnableTarget(Protocol):
         """Make one run again, by its number, and shrink it. The run must violate a property."""
 
 
+@runtime_checkable
+class GuidableTarget(RunnableTarget, Protocol):
+    """A target whose runs may be made of earlier ones."""
+
+    def guided(self, guide: Guide) -> RunnableTarget:
+        """The same target, whose runs are guided."""
+
+
 class Target(Protocol):
     """Makes the runs of a campaign once it is ready. It must be a value that can be pickled."""
 
@@ -100,15 +112,24 @@ class Target(Protocol):
 
 @attrs.frozen
 class UnitConfig:
-    """The input of a unit besides its seed: the target as bytes, and the number of runs."""
+    """The input of a unit besides its seed: the target as bytes, the number of runs, and the guide of its round."""
 
     target: bytes
     traces: int
+    guide: Guide | None = None
+
+    def runnable(self) -> RunnableTarget:
+        """The ready target, guided if there is a guide."""
+        target = ready(self.target).target
+        if self.guide is None:
+            return target
+        assert isinstance(target, GuidableTarget), "only a target of which runs can be made again is guided"
+        return target.guided(self.guide)
 
 
 def run_unit(seed: int, config: UnitConfig) -> UnitResult:
     """Make the runs of one unit. The result depends on the arguments alone, not on the machine or on earlier units."""
-    return ready(config.target).target.run(seed, config.traces)
+    return config.runnable().run(seed, config.traces)
 
 
 @attrs.define

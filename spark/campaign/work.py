@@ -13,6 +13,7 @@ import pyarrow as pa
 from holdfast.check.budget import Budget, Meter
 from spark.campaign.config import Config
 from spark.campaign.findings import ShrunkRun, signature
+from spark.campaign.guide import guide_of
 from spark.campaign.places import unit_path
 from spark.campaign.tables import FINDINGS, to_parquet
 from spark.campaign.units import UnitConfig, UnitResult, ready, run_unit
@@ -22,6 +23,7 @@ UNITS = pa.schema([pa.field("unit", pa.int64(), nullable=False)])
 WANTED = pa.schema(
     [
         pa.field("signature", pa.string(), nullable=False),
+        pa.field("unit", pa.int64(), nullable=False),
         pa.field("seed", pa.uint64(), nullable=False),
         pa.field("run", pa.int64(), nullable=False),
     ]
@@ -36,6 +38,12 @@ class Assignment:
     target: bytes
     config: Config
     storage: FileStorage
+
+    def unit(self, unit: int) -> UnitConfig:
+        """The input of a unit. In a guided campaign, all units of earlier rounds must be done."""
+        config = self.config
+        guide = guide_of(self.storage, config, self.target, config.round_of(unit)) if config.guided else None
+        return UnitConfig(self.target, config.traces_of(unit), guide)
 
     def to_bytes(self) -> bytes:
         """The assignment as bytes, the payload of tasks."""
@@ -61,7 +69,7 @@ def _run_unit(assignment: Assignment, unit: int) -> None:
     config, storage = assignment.config, assignment.storage
     prepared = ready(assignment.target)
     meter, cpu = Meter(Budget()), _cpu_seconds()
-    result = run_unit(config.seed_of(unit), UnitConfig(assignment.target, config.traces_of(unit)))
+    result = run_unit(config.seed_of(unit), assignment.unit(unit))
     coverage = to_parquet("coverage", [coverage_row(unit, result)])
     runs = to_parquet("runs", [runs_row(unit, config.seed_of(unit), result)])
     timing = {
@@ -109,6 +117,11 @@ def coverage_row(unit: int, result: UnitResult) -> dict[str, Any]:
         "witnesses": _named(result.witnesses, "witness", "run", "steps"),
         "states": result.states,
         "situations": _named(result.situations, "situation", "runs", "run"),
+        "moments": _named(result.moments, "situation", "event", "before", "runs"),
+        "kept": [
+            {"run": each.run, "case": each.case, "reached": _named(each.reached, "feature", "at")}
+            for each in result.kept
+        ],
     }
 
 
@@ -120,6 +133,6 @@ def show_findings(payload: bytes, batch: pa.RecordBatch) -> Iterator[pa.RecordBa
     """Make the best run of each finding again, and shrink it. Yields a row of SHOWN for each."""
     assignment: Assignment = pickle.loads(payload)  # noqa: S301 - as above
     for wanted in batch.to_pylist():
-        shown = ready(assignment.target).target.show(wanted["seed"], wanted["run"])
+        shown = assignment.unit(wanted["unit"]).runnable().show(wanted["seed"], wanted["run"])
         row = {"signature": wanted["signature"], **attrs.asdict(shown)}
         yield pa.RecordBatch.from_pylist([row], schema=SHOWN)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated
 
+from cyclopts import Parameter
+
 from holdfast.check.budget import Budget, Meter
 from holdfast.check.result import DEADLOCK, HOLDS, OUT_OF_BUDGET, VIOLATED
 from holdfast.cli.options import RUNS, Names
@@ -48,6 +50,7 @@ def run(
     pct: int | None = None,
     pct_sort: str | None = None,
     stop_after: int | None = None,
+    guided: Annotated[bool, Parameter(negative="")] = False,
     budget: str | None = None,
     s3: str | None = None,
     clusters: ClusterSettings = NO_CLUSTER,
@@ -90,6 +93,8 @@ def run(
         The sort whose elements are the processes; otherwise the sort of which most actions have a parameter.
     stop_after
         Stop after N different findings.
+    guided
+        With --target cluster: make most runs of earlier ones that reached something new.
     budget
         Stop at a limit of time: 30min; `holdfast campaign resume` continues.
     s3
@@ -116,6 +121,8 @@ def run(
     }
     drawn = {"--runs": runs, "--seed": seed, "--without": without or None, "--stop-after": stop_after}
     made: Target
+    if target != CLUSTER:
+        refuse({"--guided": guided or None}, f"it belongs to --target {CLUSTER}")
     if target == LOGS:
         of_models.pop("--variant")
         refuse({**of_models, **drawn, **clusters.given}, "it belongs to runs that are drawn, and not to logs")
@@ -130,6 +137,7 @@ def run(
             seed_number(seed or SEED),
             without,
             stop_after,
+            guided=guided,
         )
         made = target_of(config)
     else:
@@ -177,7 +185,7 @@ def _of_logs(options: LogCollection, variants: tuple[str, ...]) -> Config:
 
 
 def _of_clusters(
-    options: ClusterOptions, runs: int, seed: int, without: tuple[str, ...], stop_after: int | None
+    options: ClusterOptions, runs: int, seed: int, without: tuple[str, ...], stop_after: int | None, *, guided: bool
 ) -> Config:
     """The configuration of a campaign of clusters."""
     return Config(
@@ -190,6 +198,7 @@ def _of_clusters(
         stop_after=stop_after,
         traces_per_unit=traces_per_unit(runs, clusters=True),
         cluster=options,
+        guided=guided,
     )
 
 

@@ -13,7 +13,9 @@ from spark.cluster.storage import FolderStorage
 from tests.spark.running import InlineWorkers, place
 
 
-def clusters(*, traces: int = 8, removed: tuple[str, ...] = (), per_unit: int = 4, **options: object) -> Config:
+def clusters(
+    *, traces: int = 8, removed: tuple[str, ...] = (), per_unit: int = 4, guided: bool = False, **options: object
+) -> Config:
     """A campaign of small clusters."""
     drawn = ClusterOptions(**{"steps": 60, "streams": 2, **options})
     return Config(
@@ -25,6 +27,7 @@ def clusters(*, traces: int = 8, removed: tuple[str, ...] = (), per_unit: int = 
         seed=1,
         traces_per_unit=per_unit,
         cluster=drawn,
+        guided=guided,
     )
 
 

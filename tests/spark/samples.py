@@ -214,6 +214,8 @@ def _coverage(
         "witnesses": [{"witness": "handed_over", "run": 17 + unit, "steps": 6}],
         "states": np.packbits(bits, bitorder="little").tobytes(),
         "situations": [],
+        "moments": [],
+        "kept": [],
     }
 
 

@@ -1,0 +1,127 @@
+"""The guide of a round of a campaign: the runs of earlier rounds of which new runs are made.
+
+A *round* is some units with consecutive numbers. In a guided campaign, a unit keeps each run that is the first to reach
+a *feature*: two events of one stream in a row, or a moment. The guide of a round has, for each feature, the first of
+the kept runs that reached it (a *corpus*, as fuzzers say), and how often all runs did. It is made of the tables of the
+rounds before, in the order of the units, so it does not depend on when or where these ran.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property, partial
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+import attrs
+
+from spark.campaign.config import Config
+from spark.campaign.reading import READERS, Row, unit_row
+
+if TYPE_CHECKING:
+    from spark.cluster.storage import FileStorage
+
+Feature = tuple[str, ...]
+"""Two events, or a moment: a situation, the last event, and the event before."""
+
+
+@attrs.frozen(kw_only=True)
+class KeptRun:
+    """A run of a unit that reached features first: each with the virtual time. ``case``: what repeats the run."""
+
+    run: int
+    case: bytes
+    reached: tuple[tuple[Feature, int], ...]
+
+
+@attrs.frozen(kw_only=True)
+class Goal:
+    """A feature that runs have reached ``times`` times: the case of the first of them reached it at time ``at``."""
+
+    feature: Feature
+    times: int
+    case: bytes
+    at: int
+
+
+@attrs.define(slots=False, eq=False)
+class Guide:
+    """The goals, in the order in which runs first reached them. It is not to be changed."""
+
+    goals: tuple[Goal, ...]
+
+    @cached_property
+    def features(self) -> frozenset[Feature]:
+        """All features that were reached."""
+        return frozenset(goal.feature for goal in self.goals)
+
+    @cached_property
+    def _sums(self) -> list[float]:
+        """For each goal: the sum of the weights up to it. A goal that was reached half as often weighs double."""
+        return list(accumulate(1 / goal.times for goal in self.goals))
+
+    def rare(self, number: float) -> Goal:
+        """The goal that a random number in [0, 1) draws: a rare one, mostly. There must be one."""
+        place = bisect_right(self._sums, number * self._sums[-1])
+        return self.goals[min(place, len(self.goals) - 1)]
+
+
+class GuideBook:
+    """Reads the tables of a campaign, and makes the guides of its rounds."""
+
+    def __init__(self, storage: FileStorage) -> None:
+        self.storage = storage
+        self._units = 0
+        """The number of units that were read."""
+        self._times: dict[Feature, int] = {}
+        self._first: dict[Feature, tuple[bytes, int]] = {}
+        self._guide = Guide(())
+
+    def before(self, unit: int) -> Guide:
+        """The guide that all units before this one make. They must be done: UsageError if a file is missing."""
+        if unit < self._units:
+            return GuideBook(self.storage).before(unit)
+        if unit > self._units:
+            with ThreadPoolExecutor(READERS) as pool:
+                files = [("coverage", each) for each in range(self._units, unit)]
+                for row, _ in pool.map(partial(unit_row, self.storage), files):
+                    self._add(row)
+            self._units = unit
+            self._guide = Guide(
+                tuple(
+                    Goal(feature=feature, times=self._times[feature], case=case, at=at)
+                    for feature, (case, at) in self._first.items()
+                )
+            )
+        return self._guide
+
+    def _add(self, coverage: Row) -> None:
+        for feature, times in _reached(coverage):
+            self._times[feature] = self._times.get(feature, 0) + times
+        for kept in coverage["kept"]:
+            for each in kept["reached"]:
+                self._first.setdefault(tuple(each["feature"]), (kept["case"], each["at"]))
+
+
+def _reached(coverage: Row) -> Iterator[tuple[Feature, int]]:
+    """The features that a unit reached, and how often."""
+    for pair in coverage["pairs"]:
+        yield (pair["first"], pair["second"]), pair["times"]
+    for moment in coverage["moments"]:
+        yield (moment["situation"], moment["event"], moment["before"]), moment["runs"]
+
+
+_books: dict[tuple[str, str, bytes], GuideBook] = {}
+"""The book of this process: a worker makes units of many rounds, and reads each file once."""
+
+
+def guide_of(storage: FileStorage, config: Config, target: bytes, unit: int) -> Guide:
+    """The guide that all units of a campaign before ``unit`` make."""
+    # The tables of one configuration and target are always the same, so an old book is right, as far as it goes.
+    key = storage.name, config.to_json(), target
+    if key not in _books:
+        _books.clear()
+        _books[key] = GuideBook(storage)
+    return _books[key].before(unit)

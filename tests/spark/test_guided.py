@@ -1,0 +1,216 @@
+"""Guided campaigns of clusters: rounds, kept runs, and that nothing but the tables of earlier rounds guides a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+import spark.campaign.config
+import spark.campaign.engine
+import spark.campaign.guide
+import spark.cli.run
+from impl.sim.check import check
+from spark.campaign.cluster_target import ClusterTarget
+from spark.campaign.engine import begin
+from spark.campaign.guide import Goal, Guide, GuideBook
+from spark.campaign.reading import unit_row
+from spark.campaign.summary import summarise
+from spark.cluster.storage import FolderStorage
+from tests.cli.running import Run
+from tests.spark.clusters import clusters, go_on, ran_clusters
+from tests.spark.running import DriverDiedError, InlineWorkers, here, place, tables
+
+
+@pytest.fixture(scope="module", autouse=True)
+def short_rounds() -> Iterator[None]:
+    """Rounds of two units."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spark.campaign.config, "WAVE", 2)
+        patch.setattr(spark.campaign.engine, "WAVE", 2)
+        yield
+
+
+ASKED = clusters(traces=12, per_unit=2, steps=40, guided=True)
+"""Three rounds of two units of two runs."""
+
+
+@pytest.fixture(scope="module")
+def guided(tmp_path_factory: pytest.TempPathFactory) -> FolderStorage:
+    """A guided campaign of three rounds."""
+    return ran_clusters(tmp_path_factory.mktemp("guided") / "a", ASKED)
+
+
+def coverage(storage: FolderStorage, unit: int) -> Any:
+    """The row of a unit in ``coverage``."""
+    return unit_row(storage, ("coverage", unit))[0]
+
+
+def features(row: Any) -> set[tuple[str, ...]]:
+    """The pairs and moments that a unit reached."""
+    pairs = {(each["first"], each["second"]) for each in row["pairs"]}
+    return pairs | {(each["situation"], each["event"], each["before"]) for each in row["moments"]}
+
+
+def fresh_book() -> None:
+    """Forget the tables that this process has read, as a new worker does."""
+    spark.campaign.guide._books.clear()
+
+
+# What is kept -----------------------------------------------------------------------------------------------------
+
+
+def test_units_keep_the_runs_that_reach_something_first(guided: FolderStorage) -> None:
+    """A unit keeps exactly the features that no earlier round had and that no other kept run of it has."""
+    known: set[tuple[str, ...]] = set()
+    for first in (0, 2, 4):
+        rows = [coverage(guided, unit) for unit in (first, first + 1)]
+        for row in rows:
+            kept = [tuple(each["feature"]) for run in row["kept"] for each in run["reached"]]
+            assert len(kept) == len(set(kept))
+            assert set(kept) == features(row) - known
+        known |= features(rows[0]) | features(rows[1])
+
+
+def test_a_blind_campaign_keeps_no_run(tmp_path: Path) -> None:
+    """Without --guided no run is kept, so the tables stay small."""
+    blind = ran_clusters(tmp_path / "blind", attrs.evolve(ASKED, guided=False, traces=2))
+    assert not coverage(blind, 0)["kept"]
+    assert coverage(blind, 0)["moments"]
+
+
+def test_the_first_round_is_blind(guided: FolderStorage, tmp_path: Path) -> None:
+    """The first round covers what a blind campaign covers, and later rounds do not."""
+    blind = ran_clusters(tmp_path / "blind", attrs.evolve(ASKED, guided=False))
+    same = [features(coverage(guided, unit)) == features(coverage(blind, unit)) for unit in range(6)]
+    assert same[:2] == [True, True]
+    assert not all(same[2:])
+
+
+# What guides ------------------------------------------------------------------------------------------------------
+
+
+def test_a_guide_has_the_first_run_of_each_feature(guided: FolderStorage) -> None:
+    """Each feature of the rounds before is a goal, with the run that reached it first and its number in all runs."""
+    rows = [coverage(guided, unit) for unit in range(4)]
+    guide = GuideBook(guided).before(4)
+    assert guide.features == set().union(*map(features, rows))
+    for goal in guide.goals:
+        found = goal.feature, goal.at, goal.case
+        kept = [run for row in rows for run in row["kept"]]
+        assert found in [(tuple(each["feature"]), each["at"], run["case"]) for run in kept for each in run["reached"]]
+    times = sum(each["times"] for row in rows for each in row["pairs"])
+    times += sum(each["runs"] for row in rows for each in row["moments"])
+    assert sum(goal.times for goal in guide.goals) == times
+
+
+def test_a_guide_depends_on_earlier_rounds_alone(guided: FolderStorage) -> None:
+    """A book that has read more, or less, gives the same guide."""
+    book = GuideBook(guided)
+    one, more = book.before(2), book.before(4)
+    assert one.goals != more.goals
+    assert book.before(2).goals == one.goals == GuideBook(guided).before(2).goals
+    assert not book.before(0).goals
+
+
+def test_rare_goals_are_drawn_more_often() -> None:
+    """A goal that was reached a third as often is drawn three times as often."""
+    goals = tuple(Goal(feature=(name,), times=times, case=b"", at=0) for name, times in (("a", 3), ("b", 1)))
+    drawn = [Guide(goals).rare(number / 400).feature for number in range(400)]
+    assert drawn.count(("a",)) == 100
+    assert drawn.count(("b",)) == 300
+
+
+def test_runs_of_later_rounds_have_parents(guided: FolderStorage) -> None:
+    """About four fifths of the runs of a guided round are made of kept runs, the others are drawn."""
+    ready = ClusterTarget.of(ASKED).ready()
+    later = ready.guided(GuideBook(guided).before(4))
+    seed = ASKED.seed_of(4)
+    same = [later.of(seed, run) == ready.of(seed, run) for run in range(100)]
+    assert 10 < same.count(True) < 35
+    assert [later.of(seed, run) for run in range(9)] == [later.of(seed, run) for run in range(9)]
+
+
+# Any order, any accident ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "workers",
+    [
+        InlineWorkers(tasks=1),
+        InlineWorkers(tasks=2, order=lambda parts: parts[::-1]),
+        InlineWorkers(tasks=2, times=2),
+    ],
+    ids=["one task", "backwards", "twice"],
+)
+def test_partitions_change_nothing(guided: FolderStorage, tmp_path: Path, workers: InlineWorkers) -> None:
+    """The tables are the same, byte for byte, however units are divided, ordered and repeated."""
+    fresh_book()
+    again = ran_clusters(tmp_path / "again", ASKED, workers)
+    assert tables(again) == tables(guided)
+
+
+@pytest.mark.parametrize("units", [1, 2, 3, 5])
+def test_a_dead_driver_loses_nothing(guided: FolderStorage, tmp_path: Path, units: int) -> None:
+    """A campaign that died between two rounds, or within one, goes on to the same tables."""
+    storage = place(tmp_path / "a")
+    begin(storage, ASKED, ClusterTarget.of(ASKED))
+    with pytest.raises(DriverDiedError):
+        go_on(storage, ASKED, InlineWorkers(dies_after=units))
+    assert 0 < len(storage.list("runs")) < 6
+    fresh_book()
+    go_on(storage, ASKED)
+    assert tables(storage) == tables(guided)
+
+
+def test_a_lost_unit_is_made_again(guided: FolderStorage, tmp_path: Path) -> None:
+    """If a file of an early round is gone, it is made again as it was, though later rounds are there."""
+    storage = ran_clusters(tmp_path / "a", ASKED)
+    storage.delete("runs/0000000002.parquet")
+    storage.delete("coverage/0000000002.parquet")
+    go_on(storage, ASKED)
+    assert tables(storage) == tables(guided)
+
+
+# Findings ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_violating_run_with_a_parent_is_repeated(guided: FolderStorage, holdfast: Run, tmp_path: Path) -> None:
+    """A violating run that has a parent is shrunk, and its file repeats it without the parent."""
+    asked = attrs.evolve(ASKED, removed=("ST-14",))
+    ready = ClusterTarget.of(asked).ready().guided(GuideBook(guided).before(2))
+    seed = asked.seed_of(2)
+    made = [run for run in range(80) if ready.of(seed, run).options.operations_of is not None]
+    violating = next(run for run in made if check(ready.of(seed, run)).violations)
+    shown = ready.show(seed, violating)
+    (tmp_path / "case.json").write_text(shown.case, encoding="utf-8")
+    ran = holdfast("simulate", tmp_path / "case.json")
+    assert ran.code == 12
+    assert shown.sentence in ran.out
+    assert shown.steps < shown.drawn
+
+
+# The command ------------------------------------------------------------------------------------------------------
+
+
+def test_the_command_runs_and_resumes(holdfast: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``--guided`` is kept in the configuration, so a resumed campaign is guided, too."""
+    monkeypatch.setattr(spark.cli.run, "start_cluster", here)
+    words = ["campaign", "run", "--target", "cluster", "--guided", "--runs", 12, "--steps", 30, "--out", tmp_path / "a"]
+    ran = holdfast(*words)
+    assert ran.code == 0
+    assert "\n  moments " in ran.out
+    place(tmp_path / "a").delete("runs/0000000002.parquet")
+    assert holdfast("campaign", "resume", tmp_path / "a").out == ran.out
+    assert summarise(place(tmp_path / "a")).asked.guided
+
+
+@pytest.mark.parametrize("target", ["ownership", "log"])
+def test_other_targets_are_not_guided(holdfast: Run, tmp_path: Path, target: str) -> None:
+    """Only runs of clusters have a script and a tape."""
+    ran = holdfast("campaign", "run", "--target", target, "--guided", "--out", tmp_path / "a")
+    assert ran.code == 2
+    assert "--guided: it belongs to --target cluster; leave it out" in ran.err
