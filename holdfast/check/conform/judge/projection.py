@@ -81,7 +81,9 @@ def project(system: System, sort: str, dropped: frozenset[str]) -> Projection:
             if own:
                 loop = _elsewhere(body, own[0], kind, system)
                 if loop:
-                    params = tuple(param for param in action.params if param.name != own[0])
+                    # A parameter that the loop does not use would only bring numbers of other streams into a window.
+                    used = {part.name for part in expressions(loop) if isinstance(part, Name)}
+                    params = tuple(param for param in action.params if param.name in used)
                     elsewhere[action.name] = attrs.evolve(
                         action, name=f"{action.name} of another {sort}", params=params, body=loop
                     )
