@@ -17,6 +17,7 @@ from holdfast.ir.errors import UsageError
 from holdfast.trace.text import configuration
 from spark.campaign.config import Config
 from spark.campaign.findings import Finding, ShrunkRun, sighted
+from spark.campaign.moments import MomentSum
 from spark.campaign.places import FINDINGS, case_path, unit_number
 from spark.campaign.reading import CampaignHeader, Row, read_campaign, rows_of, units_of
 from spark.campaign.saturation import Growth, Saturation, StateGrowth
@@ -83,22 +84,6 @@ class SituationSum:
     runs: int
     unit: int | None
     run: int | None
-
-
-@attrs.frozen
-class MomentSum:
-    """How many runs reached a situation with these last two events of its stream or partition."""
-
-    situation: str
-    event: str
-    before: str
-    runs: int
-
-    @property
-    def name(self) -> str:
-        """The moment in words."""
-        events = [each for each in (self.before, self.event) if each]
-        return f"{self.situation} ({', '.join(events) or 'no event before'})"
 
 
 @attrs.frozen(kw_only=True)

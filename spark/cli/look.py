@@ -17,6 +17,7 @@ from holdfast.cli.walk import depth_of_runs
 from holdfast.ir.errors import UsageError
 from holdfast.ir.scopes import scope_of_runs
 from holdfast.ir.variants import load_variant
+from spark.campaign.blind import BlindComparison, compare_with_blind
 from spark.campaign.config import CLUSTER, LEAST_CLUSTERS, Config, traces_per_unit
 from spark.campaign.difference import compare, render_difference
 from spark.campaign.engine import check_same
@@ -59,7 +60,15 @@ def status(place: str, /, *, s3: str | None = None) -> int:
     return exit_code(summary, begun.config, None, begun.deadlock)
 
 
-def report(place: str, /, *, html: Path | None = None, s3: str | None = None, reports: Reports = NO_REPORTS) -> int:
+def report(
+    place: str,
+    /,
+    *,
+    html: Path | None = None,
+    blind: str | None = None,
+    s3: str | None = None,
+    reports: Reports = NO_REPORTS,
+) -> int:
     """Write a page about a campaign: rates, coverage, saturation, and the findings with their runs.
 
     The page is one file that needs no network. It lies beside the tables, as report.html.
@@ -70,6 +79,8 @@ def report(place: str, /, *, html: Path | None = None, s3: str | None = None, re
         Where its tables are: what --out named.
     html
         Write the page to this file instead.
+    blind
+        Of a guided campaign: where the tables of a blind one are, to compare what both have reached.
     s3
         The address of an S3 that is not Amazon's: http://HOST:PORT.
     reports
@@ -81,7 +92,8 @@ def report(place: str, /, *, html: Path | None = None, s3: str | None = None, re
     if html is not None:
         check_writable(html)
     summary = summarise(storage)
-    page = _renderer()(summary)
+    other = None if blind is None else compare_with_blind(summary, summarise(_storage(blind, s3)))
+    page = _renderer()(summary, other)
     if html is not None:
         write(html, page)
     else:
@@ -212,12 +224,12 @@ def _measure(name: str, scope: str | None, depth: int | None, traces: int) -> Me
     )
 
 
-def _renderer() -> Callable[[Summary], str]:
+def _renderer() -> Callable[[Summary, BlindComparison | None], str]:
     """The function that renders the page, found through the entry points of the reports.
 
     Raises UsageError if it is not installed.
     """
     for found in entry_points(group=GROUP, name="html"):
-        renderer: Callable[[Summary], str] = found.load()
+        renderer: Callable[[Summary, BlindComparison | None], str] = found.load()
         return renderer
     raise UsageError(f"no renderer for pages is installed (entry points {GROUP}); install holdfast again")

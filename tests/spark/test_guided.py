@@ -13,7 +13,9 @@ import spark.campaign.config
 import spark.campaign.engine
 import spark.campaign.guide
 import spark.cli.run
+from holdfast.ir.errors import UsageError
 from impl.sim.check import check
+from spark.campaign.blind import compare_with_blind
 from spark.campaign.cluster_target import ClusterTarget
 from spark.campaign.engine import begin
 from spark.campaign.guide import Goal, Guide, GuideBook
@@ -206,6 +208,40 @@ def test_the_command_runs_and_resumes(holdfast: Run, tmp_path: Path, monkeypatch
     place(tmp_path / "a").delete("runs/0000000002.parquet")
     assert holdfast("campaign", "resume", tmp_path / "a").out == ran.out
     assert summarise(place(tmp_path / "a")).asked.guided
+
+
+def test_the_page_compares_guided_with_blind(guided: FolderStorage, holdfast: Run, tmp_path: Path) -> None:
+    """The page says what each of two campaigns with the same number of runs has reached, and what only one has."""
+    blind = ran_clusters(tmp_path / "blind", attrs.evolve(ASKED, guided=False))
+    one, two = summarise(guided), summarise(blind)
+    moments = compare_with_blind(one, two).rows[0]
+    assert (moments.guided, moments.blind) == (len(one.moments), len(two.moments))
+    assert moments.only_guided is not None
+    assert moments.only_blind is not None
+    assert moments.guided - moments.only_guided == moments.blind - moments.only_blind > 0
+    page = tmp_path / "page.html"
+    assert holdfast("campaign", "report", guided.name, "--blind", blind.name, "--html", page).code == 0
+    assert f'<td class="number">{moments.guided}</td><td class="number">{moments.blind}</td>' in page.read_text("utf-8")
+    assert holdfast("campaign", "report", guided.name, "--html", page).code == 0
+    assert "Guided and blind" not in page.read_text("utf-8")
+
+
+def test_only_the_same_budget_is_compared(guided: FolderStorage) -> None:
+    """A campaign with other runs, or another guided one, is no blind one to compare with."""
+    one = summarise(guided)
+    blind = attrs.evolve(one, name="b", asked=attrs.evolve(ASKED, guided=False))
+    assert compare_with_blind(one, blind)
+    for other, message in (
+        (one, "is a guided campaign; name one"),
+        (attrs.evolve(blind, asked=attrs.evolve(blind.asked, traces=11)), "another number of runs"),
+        (attrs.evolve(blind, asked=attrs.evolve(blind.asked, removed=("ST-14",))), "another set of rules"),
+        (attrs.evolve(blind, done=5), "is not complete; resume it"),
+        (attrs.evolve(blind, fingerprint="x"), "another implementation"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            compare_with_blind(one, other)
+    with pytest.raises(UsageError, match="is no guided campaign"):
+        compare_with_blind(blind, blind)
 
 
 @pytest.mark.parametrize("target", ["ownership", "log"])

@@ -26,6 +26,7 @@ from holdfast.ir.errors import UsageError
 from holdfast.trace.itf_read import itf_run
 from holdfast.trace.text import count
 from holdfast.trace.views.svg import STYLE, render_svg
+from spark.campaign.blind import BlindComparison
 from spark.campaign.estimate import size, span
 from spark.campaign.findings import Finding
 from spark.campaign.page.plot import compact, growth_plot
@@ -60,8 +61,8 @@ SECTIONS = (
 )
 
 
-def render(summary: Summary) -> str:
-    """The page of a campaign as HTML text."""
+def render(summary: Summary, blind: BlindComparison | None = None) -> str:
+    """The page of a campaign as HTML text. ``blind``: what a blind campaign has reached beside a guided one."""
     css, js = _part("campaign.css"), _part("campaign.js")
     word, _, said = answer(summary).partition(": ") if summary.verdict == "violated" else (answer(summary), "", "")
     findings = [_finding(finding, summary.words) for finding in summary.findings[:MOST_FINDINGS]]
@@ -91,6 +92,7 @@ def render(summary: Summary) -> str:
         more_actions=max(0, len(summary.actions) - MOST_ACTIONS),
         explained=explained,
         words=summary.words,
+        blind=blind,
     )  # fmt: skip
 
 
