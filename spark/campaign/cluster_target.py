@@ -142,10 +142,10 @@ class ReadyCluster:
         digest = hashlib.blake2b(f"holdfast cluster, seed {seed}, run {run}".encode(), digest_size=SEED_BYTES)
         number = int.from_bytes(digest.digest(), "big")
         draw = stream(number, "guide")
-        if self.guide is None or not self.guide.goals or draw() < FRESH:
+        if self.guide is None or not self.guide.reached or draw() < FRESH:
             return replace(self.question, seed=number)
-        goal, other = self.guide.rare(draw()), self.guide.rare(draw())
-        return descend(self.question, number, _parent(goal.case), goal.at, _parent(other.case))
+        rare, other = self.guide.rare(draw()), self.guide.rare(draw())
+        return descend(self.question, number, _parent(rare.case), rare.at, _parent(other.case))
 
 
 def told_apart(violation: Violation, coverage: RunCoverage) -> tuple[str, str, tuple[str, ...]]:

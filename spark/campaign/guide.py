@@ -37,7 +37,7 @@ class KeptRun:
 
 
 @attrs.frozen(kw_only=True)
-class Goal:
+class ReachedFeature:
     """A feature that runs have reached ``times`` times: the case of the first of them reached it at time ``at``."""
 
     feature: Feature
@@ -48,24 +48,24 @@ class Goal:
 
 @attrs.define(slots=False, eq=False)
 class Guide:
-    """The goals, in the order in which runs first reached them. It is not to be changed."""
+    """The features that were reached, in the order in which runs first reached them. It is not to be changed."""
 
-    goals: tuple[Goal, ...]
+    reached: tuple[ReachedFeature, ...]
 
     @cached_property
     def features(self) -> frozenset[Feature]:
         """All features that were reached."""
-        return frozenset(goal.feature for goal in self.goals)
+        return frozenset(each.feature for each in self.reached)
 
     @cached_property
     def _sums(self) -> list[float]:
-        """For each goal: the sum of the weights up to it. A goal that was reached half as often weighs double."""
-        return list(accumulate(1 / goal.times for goal in self.goals))
+        """For each feature: the sum of the weights up to it. A feature that was reached half as often weighs double."""
+        return list(accumulate(1 / each.times for each in self.reached))
 
-    def rare(self, number: float) -> Goal:
-        """The goal that a random number in [0, 1) draws: a rare one, mostly. There must be one."""
+    def rare(self, number: float) -> ReachedFeature:
+        """The feature that a random number in [0, 1) draws: a rare one, mostly. There must be one."""
         place = bisect_right(self._sums, number * self._sums[-1])
-        return self.goals[min(place, len(self.goals) - 1)]
+        return self.reached[min(place, len(self.reached) - 1)]
 
 
 class GuideBook:
@@ -91,7 +91,7 @@ class GuideBook:
             self._units = unit
             self._guide = Guide(
                 tuple(
-                    Goal(feature=feature, times=self._times[feature], case=case, at=at)
+                    ReachedFeature(feature=feature, times=self._times[feature], case=case, at=at)
                     for feature, (case, at) in self._first.items()
                 )
             )

@@ -18,7 +18,7 @@ from impl.sim.check import check
 from spark.campaign.blind import compare_with_blind
 from spark.campaign.cluster_target import ClusterTarget
 from spark.campaign.engine import begin
-from spark.campaign.guide import Goal, Guide, GuideBook
+from spark.campaign.guide import Guide, GuideBook, ReachedFeature
 from spark.campaign.reading import unit_row
 from spark.campaign.summary import summarise
 from spark.cluster.storage import FolderStorage
@@ -96,32 +96,31 @@ def test_the_first_round_is_blind(guided: FolderStorage, tmp_path: Path) -> None
 
 
 def test_a_guide_has_the_first_run_of_each_feature(guided: FolderStorage) -> None:
-    """Each feature of the rounds before is a goal, with the run that reached it first and its number in all runs."""
+    """Each feature of the rounds before is in it, with the run that reached it first and its number in all runs."""
     rows = [coverage(guided, unit) for unit in range(4)]
     guide = GuideBook(guided).before(4)
     assert guide.features == set().union(*map(features, rows))
-    for goal in guide.goals:
-        found = goal.feature, goal.at, goal.case
-        kept = [run for row in rows for run in row["kept"]]
-        assert found in [(tuple(each["feature"]), each["at"], run["case"]) for run in kept for each in run["reached"]]
+    kept = [run for row in rows for run in row["kept"]]
+    first = {(tuple(each["feature"]), each["at"], run["case"]) for run in kept for each in run["reached"]}
+    assert {(each.feature, each.at, each.case) for each in guide.reached} <= first
     times = sum(each["times"] for row in rows for each in row["pairs"])
     times += sum(each["runs"] for row in rows for each in row["moments"])
-    assert sum(goal.times for goal in guide.goals) == times
+    assert sum(each.times for each in guide.reached) == times
 
 
 def test_a_guide_depends_on_earlier_rounds_alone(guided: FolderStorage) -> None:
     """A book that has read more, or less, gives the same guide."""
     book = GuideBook(guided)
     one, more = book.before(2), book.before(4)
-    assert one.goals != more.goals
-    assert book.before(2).goals == one.goals == GuideBook(guided).before(2).goals
-    assert not book.before(0).goals
+    assert one.reached != more.reached
+    assert book.before(2).reached == one.reached == GuideBook(guided).before(2).reached
+    assert not book.before(0).reached
 
 
-def test_rare_goals_are_drawn_more_often() -> None:
-    """A goal that was reached a third as often is drawn three times as often."""
-    goals = tuple(Goal(feature=(name,), times=times, case=b"", at=0) for name, times in (("a", 3), ("b", 1)))
-    drawn = [Guide(goals).rare(number / 400).feature for number in range(400)]
+def test_rare_features_are_drawn_more_often() -> None:
+    """A feature that was reached a third as often is drawn three times as often."""
+    found = tuple(ReachedFeature(feature=(name,), times=times, case=b"", at=0) for name, times in (("a", 3), ("b", 1)))
+    drawn = [Guide(found).rare(number / 400).feature for number in range(400)]
     assert drawn.count(("a",)) == 100
     assert drawn.count(("b",)) == 300
 
