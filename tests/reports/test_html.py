@@ -15,6 +15,7 @@ import pytest
 
 from holdfast.trace.views.svg import STYLE
 from spark.campaign.page.html import MOST_ACTIONS, MOST_FINDINGS, MOST_RULES, MOST_STEPS, render
+from spark.campaign.saturation import new_steps
 from spark.campaign.summary import RuleSum, Summary
 from tests.reports.browser import Browser, find_browser
 from tests.spark.samples import HOSTILE, summary
@@ -178,6 +179,13 @@ def test_the_page_says_what_it_leaves_out(made: Callable[[str], Summary]) -> Non
     rules = tuple(RuleSum("only", f"R-{number}", 1, 1) for number in range(MOST_RULES + 7))
     assert "7 more rows are left out" in render(attrs.evolve(made("one action"), rules=rules))
     assert "left out of this page" not in render(made("clean"))
+
+
+def test_the_page_says_how_many_steps_were_new(made: Callable[[str], Summary]) -> None:
+    """The number of new steps stands beside that of all steps, as in the summary; not before a unit is done."""
+    clean = made("clean")
+    assert f"<dt>New steps</dt><dd>{new_steps(clean.states, clean.steps)}</dd>" in render(clean)
+    assert "New steps" not in render(made("not begun"))
 
 
 def test_a_finding_has_its_run_its_replay_line_and_its_place(made: Callable[[str], Summary]) -> None:

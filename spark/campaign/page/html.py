@@ -30,7 +30,7 @@ from spark.campaign.blind import BlindComparison
 from spark.campaign.estimate import size, span
 from spark.campaign.findings import Finding
 from spark.campaign.page.plot import compact, growth_plot
-from spark.campaign.saturation import Point, Saturation, sentence
+from spark.campaign.saturation import Point, Saturation, new_steps, sentence
 from spark.campaign.summary import RuleSum, Summary
 from spark.campaign.text import answer
 from spark.campaign.words import Words, rate
@@ -157,6 +157,8 @@ def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
     if summary.done:
         mean = summary.steps / summary.runs if summary.runs else 0.0
         yield "Steps", f"{summary.steps:,}, {mean:,.1f} a run on average"
+        if asked.is_model:
+            yield "New steps", new_steps(summary.states, summary.steps)
         yield "Runs that violate something", f"{summary.violations:,}"
         speed = f"{rate(rates.runs_per_second)} runs and {rate(rates.steps_per_second)} steps a second"
         yield "Rate of one core", f"{speed}; {span(rates.seconds)} in units, {span(rates.cpu_seconds)} of it computing"
