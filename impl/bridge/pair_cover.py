@@ -18,7 +18,7 @@ Pair = tuple[str, str]
 
 
 class PairCover:
-    """Covers pairs by walks. ``found``: all pairs, in a fixed order. ``missing``: those that no walk has yet."""
+    """Covers pairs by walks. ``found``: all pairs, in a fixed order. ``missing``: pairs that no walk has made yet."""
 
     def __init__(self, graph: RequestGraph) -> None:
         self.graph = graph

@@ -56,7 +56,7 @@ class Finding:
     drawn: int
     shrunk: ShrunkRun | None = None
     logs: tuple[str, ...] = ()
-    """Of recorded logs: the names of those that do not conform alike."""
+    """If the campaign judges recorded logs: the names of the logs of this finding, which fail in the same way."""
 
 
 def signature(prop: str, action: str, state: Sequence[str]) -> str:

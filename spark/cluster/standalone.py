@@ -163,7 +163,7 @@ def _reason(error: OSError | subprocess.TimeoutExpired) -> str:
 
 
 def _own_environment() -> dict[str, str]:
-    """The variables of this process without those that would lend the cluster modules or settings."""
+    """The variables of this process, except the variables that would give the cluster modules or settings of ours."""
     return {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYSPARK_", "SPARK_"))}
 
 

@@ -294,7 +294,7 @@ def test_a_python_without_spark_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_extra_names_what_tasks_need() -> None:
-    """The packages of the extra are those that its requirements name, and no tool of tests."""
+    """The packages of the extra are the packages that its requirements name. No tool of tests is among them."""
     names = set(needed("holdfast", "spark"))
     assert {"pyspark", "pyarrow", "numpy", "llvmlite", "holdfast"} <= names
     assert not names & {"pytest", "hypothesis", "moto"}

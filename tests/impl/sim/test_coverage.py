@@ -186,7 +186,7 @@ def test_runs_cover_known_names(partitions: int) -> None:
 
 
 def test_coverage_changes_nothing() -> None:
-    """To read the coverage of a run leaves its log as it is, and gives the same coverage again."""
+    """Whoever reads the coverage of a run leaves its log as it is. A second reading gives the same coverage."""
     run = _checked(2).run
     before, first = run.log.render(), coverage_of(run)
     assert (run.log.render(), coverage_of(run)) == (before, first)
