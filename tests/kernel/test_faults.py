@@ -204,6 +204,15 @@ class GhostsLast(KernelSource):
         return [-1] * self.packing.words
 
 
+@fault(writer)
+class AllStuttering(KernelSource):
+    """Every step counts as one that changes nothing that a step property reads."""
+
+    @property
+    def _read_by_steps(self) -> set[str]:
+        return set()
+
+
 @fault(gather)
 class NoCut(GatherRows):
     """A cut is counted, and the step is taken all the same."""
@@ -228,6 +237,12 @@ FAULTS |= {
     "The least violation is the greatest.": in_text(("less = rank[place] < known", "less = rank[place] > known")),
     "A state that a bound cuts off is a deadlock.": in_text(("if total_cuts(notes) != cuts_before:", "if False:")),
     "An invariant that says something is still waited for.": in_text(("silent & ~premises(s, silent)", "silent")),
+    "Nobody looks at the steps of an action that writes what a step property reads.": in_text(
+        ("look_at_steps(s, k0, k, rows, notes)", "look_at_steps(s, k, k, rows, notes)")
+    ),
+    "A step that changes nothing violates no step property.": in_text(
+        ("look_at_stuttering(s, k, rows, notes)", "look_at_stuttering(s, 0, rows, notes)")
+    ),
     "Of the rows of a state, the first is lost.": in_text(("for j in range(k):", "for j in range(1, k):")),
 }
 """The faults of the kernel: a sentence for each, and a function that plants it."""

@@ -8,8 +8,9 @@ text.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import partial
+from functools import cached_property, partial
 
+from holdfast.ir.compile.checks import written_variables
 from holdfast.ir.errors import Place, UsageError
 from holdfast.ir.expr import Expr, Read, walk
 from holdfast.ir.system import Action, Property
@@ -89,7 +90,7 @@ class KernelSource:
                 parts.append(self._again(action))
             parts.append(self._every(action, "every", GatherRows(self, action)))
             parts.append(self._outcome(action))
-        parts.append(self._successors())
+        parts += [*self._look_at_steps(), self._successors()]
         parts.append(self._first_failing("invariants", self.checked))
         parts.append(self._mask("invariants_failing", self.checked, "body", failing=True))
         parts.append(self._mask("premises", self.checked, "premise", failing=False))
@@ -258,7 +259,10 @@ class KernelSource:
                 f"    k0 = k\n    k = {self.name('every', action)}(s, k, rows, notes)",
                 f"    bump(notes, TAKEN + {number}, k - k0)",
             ]
-        return "\n".join([*lines, *self._look_at_steps(), "    return k", ""])
+            if self._read_by_steps & written_variables((action,)):
+                lines.append("    look_at_steps(s, k0, k, rows, notes)")
+        rest = ["    look_at_stuttering(s, k, rows, notes)"] if self.general else []
+        return "\n".join([*lines, *rest, "    return k", ""])
 
     def _again(self, action: Action) -> str:
         """A function of the repetition of a step in the state ``s`` that it led to: FINE, DIFFERS or CUT."""
@@ -344,26 +348,39 @@ class KernelSource:
         """The step properties of the steps of all actions."""
         return [prop for prop in self.steps if prop.of is None]
 
-    def _look_at_steps(self) -> list[str]:
-        """Lines that check the properties of every step, for each step from ``s`` that is in ``rows``.
+    @cached_property
+    def _read_by_steps(self) -> set[str]:
+        """The variables that the properties of every step read."""
+        return {part.var for prop in self.general for part in walk(prop.body) if isinstance(part, Read)}
 
-        These properties read only cells. If a step changes no cell that they read, they have the values they have for a
-        stuttering step. Those are computed once per state (``still``). Most steps are of that kind.
+    def _look_at_steps(self) -> Iterable[str]:
+        """Functions that check the properties of every step, for steps from ``s`` that are in ``rows``.
+
+        These properties read only cells. A step that changes no cell that they read has the values of a stuttering
+        step, which are computed once per state. Most steps are of that kind, and most actions have no other steps: they
+        write no variable that the properties read, and nothing looks at their steps one by one.
         """
         if not self.general:
-            return []
-        read = {part.var for prop in self.general for part in walk(prop.body) if isinstance(part, Read)}
-        masks = self._masks(field for field in self.layout.fields if field.name in read)
-        changed = " | ".join(f"((t[{word}] ^ s[{word}]) & {mask})" for word, mask in enumerate(masks) if mask)
-        every = self.steps_of(None)
-        return [
-            "    still = steps_of_all(s, s)",
-            "    for j in range(k):",
-            "        t = load(rows, j)",
-            f"        bad = steps_of_all(t, s) if {changed or '0'} else still",
-            "        if bad: note_steps(notes, bad, t, s)",
-            f"        if peek(notes, PENDING) & {every}: note_premises(notes, step_premises_of_all(t, s))",
-        ]
+            return
+        masks = self._masks(field for field in self.layout.fields if field.name in self._read_by_steps)
+        differs = " | ".join(f"((t[{word}] ^ s[{word}]) & {mask})" for word, mask in enumerate(masks) if mask)
+        changed = f"({differs or '0'}) != 0"
+        yield f"""def look_at_steps(s, first, last, rows, notes):
+    for j in range(first, last):
+        t = load(rows, j)
+        if {changed}:
+            bad = steps_of_all(t, s)
+            if bad: note_steps(notes, bad, t, s)
+"""
+        yield f"""def look_at_stuttering(s, count, rows, notes):
+    bad = steps_of_all(s, s)
+    if bad:
+        for j in range(count):
+            t = load(rows, j)
+            if not {changed}: note_steps(notes, bad, t, s)
+    if peek(notes, PENDING) & {self.steps_of(None)}:
+        for j in range(count): note_premises(notes, step_premises_of_all(load(rows, j), s))
+"""
 
     def steps_of(self, action: Action | None) -> int:
         """A bit mask: the step properties of one action's steps, or those of every step (None)."""
