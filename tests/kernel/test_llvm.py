@@ -364,3 +364,35 @@ def test_a_choice_has_the_range_of_all_its_values() -> None:
     """The least range with all values is known if each value's range is known."""
     assert spanned([number("%a", 0, 3), number("%b", -2, 1), number("%c", 2, 9)]) == (-2, 9)
     assert spanned([number("%a", 0, 3), number("%b")]) == (None, None)
+
+
+NESTED = """
+@jit
+def body(x):
+    return (x * 3 + 1) & 65535
+
+@entry
+def main(x, y):
+    found = x
+{loops}    return found
+"""
+"""A text with a place for loops."""
+
+
+def _nested(*turns: str) -> str:
+    lines = [f"{'    ' * (place + 1)}for i{place} in range({count}):\n" for place, count in enumerate(turns)]
+    return NESTED.format(loops="".join([*lines, "    " * (len(turns) + 1) + "found = body(found) ^ i0\n"]))
+
+
+@pytest.mark.parametrize(
+    ("turns", "written_out"),
+    [(("2",), 1), (("3", "4"), 2), (("1",), 0), (("y",), 0), (("9", "y"), 1), (("900",), 0), (("30", "40"), 1)],
+)
+def test_loops_of_few_turns_are_written_out(turns: tuple[str, ...], written_out: int) -> None:
+    """LLVM is told to write a loop out if its turns are known and few, those of the loops inside counted."""
+    text = _nested(*turns)
+    marked = translate(text).llvm
+    assert len(set(re.findall(r"!llvm\.loop (!\d+)", marked))) == written_out == marked.count(" = distinct !{")
+    compiled = machine(text)
+    for x, y in ((0, 0), (-7, 3), (1 << 40, 2)):
+        assert compiled.main(x, y) == python(text)(x, y)

@@ -44,10 +44,10 @@ class Blocks:
             self.here = label
         return self.here is not None
 
-    def jump(self, label: str) -> None:
-        """End the open block, if one is open, with a jump."""
+    def jump(self, label: str, remark: str = "") -> None:
+        """End the open block, if one is open, with a jump. ``remark`` follows in the instruction."""
         if self.here is not None:
-            self.end(f"br label %{label}")
+            self.end(f"br label %{label}{remark}")
             self._reached.add(label)
 
     def fork(self, test: TypedValue, yes: str, no: str) -> None:

@@ -45,6 +45,10 @@ class Definitions(Protocol):
         """LLVM's name of an array of these literals."""
         ...
 
+    def loop_to_write_out(self) -> str:
+        """LLVM's name of one more loop that it is to write out."""
+        ...
+
 
 class ExpressionWriter(ArithmeticWriter):
     """Translates expressions. ``kinds`` has the local variables seen so far, ``ranges`` the ranges of some of them."""

@@ -48,6 +48,7 @@ class _Module:
         self._open: set[str] = set()
         self._count = 0
         self._tables: dict[tuple[str, ...], str] = {}
+        self._loops = 0
         self._written: list[str] = []
 
     def translation(self) -> Translation:
@@ -63,8 +64,11 @@ class _Module:
             f"@{name} = private constant [{len(items)} x i64] [{', '.join(f'i64 {item}' for item in items)}]"
             for items, name in self._tables.items()
         ]
+        loops = [f"!{loop} = distinct !{{!{loop}, !0}}" for loop in range(1, self._loops + 1)]
+        if loops:
+            loops.insert(0, '!0 = !{!"llvm.loop.unroll.full"}')
         constants = {name: value.known for name, value in self.constants.items() if value.known is not None}
-        return Translation("\n".join([HEAD, *tables, *self._written]), entries, constants)
+        return Translation("\n".join([HEAD, *tables, *self._written, *loops]), entries, constants)
 
     def called(self, name: str, kinds: tuple[Kind, ...]) -> tuple[str, Kind]:
         """LLVM's name of a function for arguments of these kinds, and the kind of its result."""
@@ -90,6 +94,11 @@ class _Module:
     def table(self, operands: Sequence[str]) -> str:
         """LLVM's name of an array of these literals."""
         return self._tables.setdefault(tuple(operands), f"table.{len(self._tables)}")
+
+    def loop_to_write_out(self) -> str:
+        """LLVM's name of one more loop that it is to write out."""
+        self._loops += 1
+        return f"!{self._loops}"
 
 
 def _outside(function: Function, symbol: str, kinds: Sequence[Kind], result: Kind) -> str:

@@ -23,6 +23,13 @@ from holdfast.lower.kernel.llvm.kinds import (
 from holdfast.lower.kernel.llvm.text import INLINED, Function
 from holdfast.lower.kernel.llvm.values import TypedValue, literal, number
 
+MOST_WRITTEN_OUT = 4000
+"""LLVM writes a loop out, if its number of turns is known and that gives at most so many instructions.
+
+Then each turn has constants for its variable and shifts. That is a quarter off the time of a step, and takes LLVM about
+a third longer. Without a limit, it takes LLVM ten times as long for a large model.
+"""
+
 
 class FunctionWriter(ExpressionWriter):
     """Translates one function for arguments of these kinds.
@@ -39,6 +46,8 @@ class FunctionWriter(ExpressionWriter):
         self.loops: list[tuple[str, str]] = []
         """The labels to go on and to leave at, of each loop that is open."""
         self._settled = False
+        self._copied = 0
+        """How many instructions LLVM adds when it writes out the loops so far."""
         self._bound = Counter(_bound(function.body))
         """How often the translated function gives each variable a value, by place: see ``set``."""
 
@@ -46,7 +55,7 @@ class FunctionWriter(ExpressionWriter):
         """LLVM's text of the function under this name."""
         while not self._settled:
             self._settled = True
-            self.blocks, self.memory = Blocks(), []
+            self.blocks, self.memory, self._copied = Blocks(), [], 0
             self._parameters()
             self.body(self.function.body)
             if self.blocks.here is not None:
@@ -210,6 +219,7 @@ class FunctionWriter(ExpressionWriter):
         counter = f"%c{len(self.memory)}"
         self.memory.append(f"  {counter} = alloca i64")
         again, inside, onward, behind = (self.blocks.label() for _ in range(4))
+        size_before = len(self.blocks.lines) + self._copied
         self.blocks.effect(f"store i64 {start.operand}, ptr {counter}")
         self.blocks.jump(again)
         self.blocks.open(again)
@@ -223,8 +233,16 @@ class FunctionWriter(ExpressionWriter):
         if self.blocks.open(onward):
             before = self.blocks.result(f"load i64, ptr {counter}")
             self.blocks.effect(f"store i64 {self.blocks.result(f'add i64 {before}, {step.operand}')}, ptr {counter}")
-            self.blocks.jump(again)
+            self.blocks.jump(again, self._writing_out(_turns(start, stop, step), size_before))
         self.blocks.open(behind)
+
+    def _writing_out(self, turns: int | None, size_before: int) -> str:
+        """What the jump to a loop's next turn says to LLVM: to write the loop out, or nothing."""
+        size = len(self.blocks.lines) + self._copied - size_before
+        if turns is None or turns < 2 or turns * size > MOST_WRITTEN_OUT:
+            return ""
+        self._copied += (turns - 1) * size
+        return f", !llvm.loop {self.around.loop_to_write_out()}"
 
     def _each(self, name: str, iterated: ast.expr, body: Sequence[ast.stmt]) -> None:
         """A loop over the parts of a tuple, written out."""
@@ -248,6 +266,13 @@ def _ends(start: TypedValue, stop: TypedValue, *, downward: bool) -> tuple[int |
     if start.lo is None or start.hi is None or stop.lo is None or stop.hi is None:
         return None, None
     return (stop.lo + 1, start.hi) if downward else (start.lo, stop.hi - 1)
+
+
+def _turns(start: TypedValue, stop: TypedValue, step: TypedValue) -> int | None:
+    """How often the body of a loop runs at most, if it is known."""
+    if start.known is None or stop.known is None or step.known is None:
+        return None
+    return len(range(start.known, stop.known, step.known))
 
 
 def _bound(body: Sequence[ast.stmt]) -> Iterator[str]:
