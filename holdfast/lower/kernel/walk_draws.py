@@ -50,6 +50,22 @@ def ones(z):
     return (z * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
+@inlined
+def noted_for(seen, place, mask):
+    """Note that the rule at a place was decisive for each bit of a mask."""
+    if SAMPLED:
+        poke(seen, place, peek(seen, place) + np.int64(ones(np.uint64(mask))))
+    elif mask:
+        poke(seen, place, 1)
+
+
+@inlined
+def lowest(mask):
+    """The number of the lowest bit that is set."""
+    # Only the bits below it are set in the number less one, and not in the number itself.
+    return np.int64(ones(np.uint64(~mask & (mask - 1))))
+
+
 @jit
 def begin(work, seed, run):
     """Start the stream of a run, as ``Chance`` does."""

@@ -15,6 +15,7 @@ from holdfast.ir.system import Action
 from holdfast.ir.types import IntType, NatType, OptionalType
 from holdfast.lower.kernel.emit import KernelEmitter
 from holdfast.lower.kernel.instance_ends import CUT, DIFFERS, GatherRows
+from holdfast.lower.kernel.masks import MaskEmitter
 from holdfast.lower.kernel.packing import MOST_WORDS
 from holdfast.lower.kernel.source import KernelSource
 from holdfast.lower.layout import Field
@@ -113,7 +114,9 @@ class WalkSource(KernelSource):
         }
 
     def _writer(self, what: str, at: Place, sink: InstanceEnds | None = None) -> KernelEmitter:
-        writer = super()._writer(what, at, sink)
+        writer = (
+            MaskEmitter(self.packing, what, at, sink) if type(sink) is _ListSteps else super()._writer(what, at, sink)
+        )
         # All other functions look at other states than the present one of the run.
         writer.spread = self.spread and isinstance(sink, _ListSteps)
         return writer
@@ -203,6 +206,10 @@ class _ListSteps(GatherRows):
 
     def decisive(self, label: str) -> list[str]:
         return [f"{self.note(label)}"]
+
+    def decisive_for(self, label: str, mask: str) -> list[str]:
+        """Lines that note a rule as often as a mask has bits."""
+        return [f"noted_for(notes, HITS + {self.source.statistics.rule(self.action.name, label)}, {mask})"]
 
     def cut(self, bound: str, at: Place | None, leave: str) -> list[str]:  # noqa: ARG002 - counts need no place
         return [f"bump(notes, {self.source.statistics.bound(self.action.name, bound)}, 1)", leave]

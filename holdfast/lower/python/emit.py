@@ -72,6 +72,8 @@ class Emitter(PythonExpressions):
                 self._name(put_off, list(put_off))
             else:
                 self._need(expressions((stmt,)), waiting, put_off)
+            if isinstance(stmt, If) and self._split(stmt, body[place + 1 :], waiting, put_off, action):
+                return
             # The rest of the body is never reached, so no instance completes.
             if not self.statement(stmt):
                 return
@@ -101,6 +103,10 @@ class Emitter(PythonExpressions):
                 self.depth = before[0] + 1
             _, self.leave, self.names = before[0], before[1], dict(before[2])
             self.state = "s"
+
+    def _split(self, stmt: If, rest: Sequence[Stmt], waiting: list[Param], put_off: list[Let], action: Action) -> bool:  # noqa: ARG002
+        """Whether a subclass has written the rest of a body, from a test on."""
+        return False
 
     def _need(self, exprs: Iterable[Expr], waiting: list[Param], put_off: list[Let]) -> None:
         """Open the loops that expressions need, and name the values that they need."""
