@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from holdfast.check.budget import Budget
 from holdfast.check.mutate import bench
+from holdfast.check.mutate.bench import Bench
+from holdfast.check.mutate.limits import MutationLimits
 from holdfast.check.mutate.result import Pair
+from holdfast.check.search.plain_search import PlainSearch
+from holdfast.ir.removal import remove_rules
 from tests.check.conftest import Compiled
-from tests.check.mutating import mutation, ways
+from tests.check.mutating import lock, mutation, ways
 from tests.kernel.plain import use_python
 
 
@@ -17,6 +22,7 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     if request.param == "kernel":
         use_python(monkeypatch)
         monkeypatch.setattr(bench, "PATIENCE", 1)
+        monkeypatch.setattr(bench, "BRIEF", 1)
     found: str = request.param
     return found
 
@@ -166,3 +172,32 @@ def test_a_witness_lost_without_one_rule_is_no_find_of_the_pair(compiled: Compil
     report = mutation(compiled(body), "RR-03").report()
     [row] = report.rows
     assert (row.way, row.facts.pairs) == ("survived", (Pair("RR-02", None),))
+
+
+def test_the_interpreter_looks_at_a_mutant_once(
+    compiled: Compiled, monkeypatch: pytest.MonkeyPatch, engine: str
+) -> None:
+    """If a short search by the interpreter leaves a mutant open, the kernel alone makes the long search.
+
+    Once the kernel is compiled, the interpreter stops after fewer states; a limit of states that a user sets changes
+    that.
+    """
+    looked: list[int | None] = []
+
+    class RecordedSearch(PlainSearch):
+        """Records the patience of each search that the interpreter begins."""
+
+        def explore(self) -> None:
+            looked.append(self.patience)
+            super().explore()
+
+    monkeypatch.setattr(bench, "PlainSearch", RecordedSearch)
+    monkeypatch.setattr(bench, "PATIENCE", 2 if engine == "kernel" else 4_000)
+    system = compiled(lock())
+    for budget, patience in ((Budget(), 1), (Budget(states=10_000), 2)):
+        trials = Bench(system, system.scopes["tiny"], "lock", MutationLimits(budget, cores=1))
+        assert trials.whole.verdict == "exhausted"
+        looked.clear()
+        found = trials.try_alone(remove_rules(system, ["LS-06"]), ("leave",))
+        assert (found.kill, found.ended_by, found.same) == (None, None, False)
+        assert looked == ([patience] if engine == "kernel" else [4_000])

@@ -1,7 +1,8 @@
 """Trials of a model's mutants in one scope.
 
 The interpreter searches a mutant first, since it starts at once. Most mutants are killed within a few hundred states.
-The others go to a mutable kernel, which is compiled once and serves all mutants of the model.
+The others go to a mutable kernel, which is compiled once and serves all mutants of the model. It visits the states of
+the whole model again for each mutant: that is a sixth of the time of a trial.
 """
 
 from __future__ import annotations
@@ -12,17 +13,16 @@ from typing import TYPE_CHECKING, cast
 
 import attrs
 
-from holdfast.check.budget import Meter, interruptible
+from holdfast.check.budget import interruptible
 from holdfast.check.mutate.limits import MutationLimits
 from holdfast.check.mutate.result import Kill
 from holdfast.check.result import Result
-from holdfast.check.search.exploration import Exploration
 from holdfast.check.search.plain_search import PlainSearch
 from holdfast.ir.errors import ModelError, UsageError
 from holdfast.ir.system import Scope, System
 from holdfast.lower.python.interpreter import Interpreter
 from holdfast.runs.selection import select
-from holdfast.trace.trace import Origin, Trace
+from holdfast.trace.trace import Claim, Origin, Trace
 
 if TYPE_CHECKING:
     from holdfast.check.search.kernel_search import KernelSearch
@@ -31,14 +31,30 @@ if TYPE_CHECKING:
     from holdfast.lower.kernel.store import Store
 
 PATIENCE = 4_000
-"""Number of states of a mutant that the interpreter explores before the kernel takes over."""
+"""Number of states of a system that the interpreter explores before the kernel takes over."""
 
+BRIEF = 500
+"""The same for a mutant, once the kernel is compiled. The kernel visits ten thousands of states while the interpreter
+visits these."""
 
 MUCH = 20
 """The limit on the states of a mutant, as a multiple of the whole model's, if the budget sets none."""
 
 ROOM = 1_000_000
 """Number of states that any mutant may have, even of a small model."""
+
+
+@attrs.frozen
+class _MutantAnswer:
+    """The part of a search's answer that decides a trial.
+
+    ``findings`` are the runs to violations, and ``missing`` the witnesses that were not reached. ``ended_by`` is the
+    limit that ended the search.
+    """
+
+    findings: tuple[Trace, ...]
+    missing: tuple[Claim, ...]
+    ended_by: str | None
 
 
 @attrs.frozen
@@ -83,7 +99,10 @@ class Bench:
     @cached_property
     def whole(self) -> Result:
         """The answer for the whole model. Its states are kept, for the comparison with mutants."""
-        found, result = self._search(self.system, keep_going=False)
+        found, origin = self._search(self.system, keep_going=False)
+        result = found.result(origin)
+        if not result.findings:
+            self.limits.check(found.meter.spent)
         if isinstance(found, PlainSearch):
             self._states = list(found.parents)
         else:
@@ -108,13 +127,13 @@ class Bench:
         A short search comes first, since most mutants are killed soon. A mutant with the same graph needs no further
         search: it violates what the model violates.
         """
-        trial, complete = self._killed(mutant, patience=PATIENCE)
+        trial, complete = self._killed(mutant, patience=self._patience(mutant))
         if trial.kill is not None:
             return trial
         # The comparison needs the states of the whole model only. So it comes before a long search of the mutant.
         same = self._same(mutant, actions)
         if not complete and not same:
-            trial, _ = self._killed(mutant, most=MUCH)
+            trial, _ = self._killed(mutant, most=MUCH, begun=True)
         return attrs.evolve(trial, same=same)
 
     def try_pair(self, mutant: System, most: int | None) -> MutantTrial:
@@ -129,7 +148,7 @@ class Bench:
         before = self._all_wrong(known, most)
         if before is None:
             return MutantTrial(ended_by=f"too many states, or no start, without {', '.join(known.removed)}")
-        _, result = self._search(mutant, keep_going=True, most=most or MUCH)
+        result = self._answer(mutant, keep_going=True, most=most or MUCH)
         if result.ended_by is not None:
             return MutantTrial(ended_by=result.ended_by)
         return self._trial(result, before)
@@ -152,7 +171,7 @@ class Bench:
         key = (mutant.removed, most)
         if key not in self._wrong:
             try:
-                _, result = self._search(mutant, keep_going=True, most=most or MUCH)
+                result = self._answer(mutant, keep_going=True, most=most or MUCH)
             except ModelError:
                 self._wrong[key] = None
                 return None
@@ -160,13 +179,16 @@ class Bench:
             self._wrong[key] = frozenset(names) if result.ended_by is None else None
         return self._wrong[key]
 
-    def _killed(self, mutant: System, *, patience: int | None = None, most: int = MUCH) -> tuple[MutantTrial, bool]:
+    def _killed(
+        self, mutant: System, *, patience: int | None = None, most: int = MUCH, begun: bool = False
+    ) -> tuple[MutantTrial, bool]:
         """Search a mutant until something kills it. Returns the trial, and whether it is decided.
 
         With ``patience`` the search is short, and its limit leaves the trial undecided without an ``ended_by``.
+        ``begun``: see ``_search``.
         """
         try:
-            _, result = self._search(mutant, keep_going=False, patience=patience, most=most)
+            result = self._answer(mutant, keep_going=False, patience=patience, most=most, begun=begun)
         except ModelError as error:
             # The whole model fits the scope. So the removed rule has kept initial states within it: that is a kill.
             return MutantTrial(Kill("init", "init", self.scope.name, None, None, f"cannot start: {error}")), True
@@ -174,7 +196,7 @@ class Bench:
             return MutantTrial(ended_by=None if patience else result.ended_by), False
         return self._trial(result, frozenset()), True
 
-    def _trial(self, result: Result, before: frozenset[str]) -> MutantTrial:
+    def _trial(self, result: _MutantAnswer, before: frozenset[str]) -> MutantTrial:
         """The first violated property, or else unreached witness, of a mutant that is not named in ``before``.
 
         A witness that the whole model does not reach either is no kill.
@@ -182,7 +204,7 @@ class Bench:
         for trace in result.findings:
             if trace.shown.name not in before:
                 return MutantTrial(Kill.of(trace), trace)
-        if result.verdict == "exhausted" or result.findings:
+        if result.ended_by is None or result.findings:
             known = before | {claim.name for claim in self.whole.missing}
             for claim in result.missing:
                 if claim.name not in known:
@@ -229,28 +251,36 @@ class Bench:
     # Searching ------------------------------------------------------------------------------------------------
 
     def _search(
-        self, system: System, *, keep_going: bool, patience: int | None = None, most: int | None = None
-    ) -> tuple[PlainSearch | KernelSearch, Result]:
-        """Search a system and return the search and its answer.
+        self,
+        system: System,
+        *,
+        keep_going: bool,
+        patience: int | None = None,
+        most: int | None = None,
+        begun: bool = False,
+    ) -> tuple[PlainSearch | KernelSearch, Origin]:
+        """Search a system. Return the search, and the origin of its runs.
 
         ``most`` is a limit of states, as a multiple of the whole model's. The interpreter begins. With ``patience``, it
-        stops at that number of states; otherwise the mutable kernel takes over after ``PATIENCE`` states.
+        stops at that number of states; otherwise the mutable kernel takes over after ``_patience`` states. ``begun``
+        says that the interpreter has been there already: the kernel begins.
         """
         meter = self.limits.meter(None if most is None else max(ROOM, most * self.whole.figures.distinct))
         with interruptible(meter):
             selection, machine = select(system, None), self._interpreter(system)
             origin = Origin(system, machine.layout, self.target)
-            plain = PlainSearch(machine, selection, True, keep_going, meter, patience or PATIENCE)
-            plain.explore()
-            if not plain.gave_up:
-                return plain, self._answered(plain, meter, origin)
+            plain = PlainSearch(machine, selection, True, keep_going, meter, patience or self._patience(system))
+            if not begun:
+                plain.explore()
+                if not plain.gave_up:
+                    return plain, origin
             if patience is not None:
                 meter.spent = f"states: more than {patience:,}"
-                return plain, self._answered(plain, meter, origin)
+                return plain, origin
             from holdfast.check.search.kernel_search import KernelSearch, mutable_kernel  # noqa: PLC0415 - as in ``search``
 
             # A variant has other actions than the shared kernel. It gets a kernel of its own.
-            shared = system.chosen == self.system.chosen
+            shared = self._is_shared(system)
             try:
                 if shared and self._kernel is None:
                     meter.stage("compiling the kernel, which happens once")
@@ -260,18 +290,41 @@ class Bench:
                     kernel=self._kernel if shared else None,
                 )  # fmt: skip
             except UsageError:
+                if begun:
+                    plain.explore()
                 plain.go_on()
-                return plain, self._answered(plain, meter, origin)
+                return plain, origin
             machine.statistics.reset()
             found.explore()
-            return found, self._answered(found, meter, origin)
+            return found, origin
 
-    def _answered(self, found: Exploration, meter: Meter, origin: Origin) -> Result:
-        """The answer of a search. A violation counts even if the time is up; without one, the whole command stops.
+    def _is_shared(self, system: System) -> bool:
+        """Whether the mutable kernel of the whole model can search this system."""
+        return system.chosen == self.system.chosen
+
+    def _patience(self, system: System) -> int:
+        """The number of states of a system that the interpreter explores before the kernel takes over."""
+        # A user's limit of states ends the interpreter at the very state, and the kernel somewhat later.
+        ready = self._kernel is not None and self._is_shared(system) and self.limits.budget.states is None
+        return BRIEF if ready else PATIENCE
+
+    def _answer(
+        self,
+        mutant: System,
+        *,
+        keep_going: bool,
+        patience: int | None = None,
+        most: int | None = None,
+        begun: bool = False,
+    ) -> _MutantAnswer:
+        """Search a mutant: see ``_search``. A violation counts even if the time is up; without one, all trials stop.
 
         Raises Interruption.
         """
-        result = found.result(origin)
-        if not result.findings:
-            self.limits.check(meter.spent)
-        return result
+        found, origin = self._search(mutant, keep_going=keep_going, patience=patience, most=most, begun=begun)
+        findings = found.findings(origin)
+        if not findings:
+            self.limits.check(found.meter.spent)
+        witnesses = found.selection.of_kind("witness")
+        missing = tuple(found.claims[prop.name] for prop in witnesses if prop.name not in found.reached)
+        return _MutantAnswer(findings, missing, found.meter.spent)

@@ -135,7 +135,7 @@ class Exploration(ABC):
         counted = figures(self.machine, self.selection, self.counters, self.distinct, self.group_order)
         violations = self.chosen()
         verdict: Verdict = "violated" if violations else "out_of_budget" if spent is not None else "exhausted"
-        runs = RunBuilder(self.machine, self.canonical, self.starts, self.path, origin)
+        runs = self._runs(origin)
         return Result(
             engine="search",
             model=system.name,
@@ -159,6 +159,14 @@ class Exploration(ABC):
             notes=tuple(self._notes()),
             timing=timing(self.meter, self.distinct),
         )
+
+    def findings(self, origin: Origin) -> tuple[Trace, ...]:
+        """The runs that show the violations, as ``result`` has them. Runs to witnesses take longer to rebuild."""
+        runs = self._runs(origin)
+        return tuple(self._trace(runs, found) for found in self.chosen())
+
+    def _runs(self, origin: Origin) -> RunBuilder:
+        return RunBuilder(self.machine, self.canonical, self.starts, self.path, origin)
 
     def _trace(self, runs: RunBuilder, found: Discovery) -> Trace:
         # The search drops ghosts that no checked property reads. The trace shows all that a full check would show.
