@@ -70,15 +70,18 @@ class WorkerPool:
         patience.cancel()
 
     def in_order(self, work: Callable[[T], R], tasks: Sequence[T], waiting: Callable[[int], None]) -> Iterator[R]:
-        """The result of each task, in order. ``waiting`` is called about twice a second with the number of results.
+        """The result of each task, in order. The work begins at once, also if nobody waits for a result yet.
 
-        Raises what ``work`` or ``waiting`` raises, and UsageError if the system ended a worker.
+        ``waiting`` is called about twice a second with the number of results. Raises what ``work`` or ``waiting``
+        raises, and UsageError if the system ended a worker.
         """
-        futures = self._submitted(work, tasks)
+        return self._in_order(self._submitted(work, tasks), waiting)
+
+    def _in_order(self, futures: Sequence[Future[R]], waiting: Callable[[int], None]) -> Iterator[R]:
         for number, future in enumerate(futures):
             while not wait([future], PAUSE).done:
                 waiting(sum(each.done() for each in futures))
-            yield _result(future, number, len(tasks))
+            yield _result(future, number, len(futures))
 
     def as_done(
         self, work: Callable[[T], R], tasks: Sequence[T], waiting: Callable[[Sequence[T]], None]

@@ -13,7 +13,7 @@ from holdfast.check.budget import SEARCHING, Budget, Progress
 from holdfast.check.diff.engine import COMPARING, Version, diff_to_json
 from holdfast.check.diff.engine import diff as compare
 from holdfast.check.diff.text import render_diff
-from holdfast.cli.options import Switch
+from holdfast.cli.options import Cores, Switch
 from holdfast.cli.output import Ticker, note, say
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model, model_names
@@ -34,6 +34,7 @@ def diff(
     *,
     scope: str | None = None,
     budget: str | None = None,
+    cores: Cores = None,
     json: Switch = False,
 ) -> int:
     """Compare two models, two versions of one, or two variants: what does B do that A does not, and the reverse?
@@ -51,6 +52,8 @@ def diff(
         The scope of the comparison; otherwise tiny, or default.
     budget
         Stop at a limit of time, states or memory: 30s,1e6states,2GB.
+    cores
+        How many cores to use; otherwise all.
     json
         Print the comparison as JSON and nothing else.
     """
@@ -59,7 +62,7 @@ def diff(
     name = scope or _common(sides)
     versions = [Version(side.system, side.system.scope(name), side.target) for side in sides]
     with Ticker() as ticker:
-        found = compare(*versions, budget=limits, progress=partial(_tick, ticker))
+        found = compare(*versions, budget=limits, progress=partial(_tick, ticker), cores=cores)
     if json:
         say(json_format.dumps(diff_to_json(found)))
     else:

@@ -7,7 +7,7 @@ state that both systems have. It never sees ghosts and budgets.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal
 
@@ -103,11 +103,16 @@ class ComparedSystem:
     def _seen(self, state: bytes) -> str:
         return "".join([signs[state[index]] for index, signs in self._signs])
 
-    def steps(self, states: States) -> dict[VisibleStep, States]:
-        """The visible steps from all of these states, each with the sorted states that it may lead to."""
+    def steps(self, states: States, without: Container[str] = ()) -> dict[VisibleStep, States]:
+        """The visible steps from all of these states, each with the sorted states that it may lead to.
+
+        ``without``: the names of actions to leave out.
+        """
         found: dict[VisibleStep, States] = {}
         for state in states:
             for action, successors in zip(self.system.actions, self.machine.successors, strict=True):
+                if action.name in without:
+                    continue
                 named = self._arguments[action.name]
                 for new, args in successors(state):
                     seen = (action.name, named[args], self.seen(new))

@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import attrs
 
-from holdfast.check.budget import INTERRUPTED, Budget, Meter, Progress, interruptible
+from holdfast.check.budget import INTERRUPTED, SEARCHING, Budget, Meter, Progress, interruptible
 from holdfast.check.diff.compared_system import ComparedSystem, same_action
 from holdfast.check.diff.lockstep import Lockstep, LockstepResult, Side
 from holdfast.check.json_values import as_json
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET, Result
 from holdfast.check.search.engine import NO_BUDGET, search
+from holdfast.check.worker_pool import WorkerPool
 from holdfast.ir.system import Scope, System
 
 COMPARING = "comparing"
 """The value of ``Progress.stage`` while steps are compared."""
+
+
+SEARCHING_BOTH = "searching both"
+"""The value of ``Progress.stage`` while another process still searches."""
+
+LONG = 5_000
+"""The number of compared pairs from which on another process makes the searches.
+
+To begin a process takes about as long as to compare so many. Shorter comparisons have shorter searches.
+"""
 
 
 @attrs.frozen
@@ -100,35 +114,35 @@ class Diff:
 
 
 def diff(
-    a: Version, b: Version, *, budget: Budget = NO_BUDGET, progress: Callable[[Progress], None] | None = None
+    a: Version,
+    b: Version,
+    *,
+    budget: Budget = NO_BUDGET,
+    progress: Callable[[Progress], None] | None = None,
+    cores: int | None = None,
 ) -> Diff:
-    """Compare both step by step, then search each completely, past violations.
+    """Compare both step by step, and search each completely, past violations.
 
     Each of these three parts has the limits of memory and states for itself; they share the time. The first Ctrl-C ends
-    the comparison with a partial answer. Raises UsageError and ModelError as a search does.
+    the comparison with a partial answer. On several ``cores`` (None: all that there are) the searches are made during
+    a long comparison, in another process, unless a limit of time or memory is to be shared. The answer is the same.
+    Raises UsageError and ModelError as a search does.
     """
     whole = Meter(budget)
+    cores = cores or os.cpu_count() or 1
     halves = ComparedSystem(a.system, a.scope, a.target), ComparedSystem(b.system, b.scope, b.target)
     meter = Meter(_share(whole, 3), None if progress is None else lambda now: progress(_comparing(now)))
+    lockstep = Lockstep(*halves, meter)
+    alone = cores == 1 or budget.seconds is not None or budget.memory_bytes is not None
     with interruptible(meter):
-        compared = Lockstep(*halves, meter).compare()
-    ended_by = [meter.spent]
+        done = lockstep.advance(None if alone else LONG)
     results: list[Result | None] = []
-    # The comparison had a third of the time. The search of A gets half of the rest, the search of B all that is left.
-    for parts, version in ((2, a), (1, b)):
-        if INTERRUPTED in ended_by:
-            results.append(None)
-            continue
-        found = search(
-            version.system,
-            version.scope,
-            keep_going=True,
-            budget=_share(whole, parts),
-            progress=progress,
-            target=version.target,
-        )
-        results.append(found)
-        ended_by.append(found.ended_by)
+    if done:
+        compared = lockstep.result()
+        results = _one_after_the_other((a, b), whole, meter.spent, progress, cores)
+    else:
+        compared, results = _side_by_side((a, b), lockstep, budget, cores)
+    ended = [meter.spent, *(found.ended_by for found in results if found is not None)]
     return Diff(
         a=a,
         b=b,
@@ -139,9 +153,74 @@ def diff(
         actions=_actions(a.system, b.system),
         fields=_fields(a.system, b.system),
         bounds=_bounds(a.scope, b.scope),
-        ended_by=_limit(budget, [ended for ended in ended_by if ended is not None]),
+        ended_by=_limit(budget, [limit for limit in ended if limit is not None]),
         seconds=whole.seconds,
     )
+
+
+def _one_after_the_other(
+    versions: Sequence[Version],
+    whole: Meter,
+    ended_by: str | None,
+    progress: Callable[[Progress], None] | None,
+    cores: int,
+) -> list[Result | None]:
+    """The searches of both versions after the comparison, which ``ended_by`` has ended."""
+    results: list[Result | None] = []
+    # The comparison had a third of the time. The search of A gets half of the rest, the search of B all that is left.
+    for parts, version in zip((2, 1), versions, strict=True):
+        if ended_by == INTERRUPTED:
+            results.append(None)
+            continue
+        found = _searched(version, _share(whole, parts), cores, progress)
+        results.append(found)
+        ended_by = found.ended_by
+    return results
+
+
+def _side_by_side(
+    versions: Sequence[Version], lockstep: Lockstep, budget: Budget, cores: int
+) -> tuple[LockstepResult, list[Result | None]]:
+    """The rest of the comparison, and the searches of both versions, which another process makes meanwhile.
+
+    After Ctrl-C the searches that are not done are left out.
+    """
+    meter, results = lockstep.meter, list[Result | None]()
+    # A model's class need not be importable in another process, and the search does without it.
+    tasks = [attrs.evolve(version, system=attrs.evolve(version.system, python=object)) for version in versions]
+
+    def look(_: int) -> None:
+        meter.stage(SEARCHING_BOTH)
+        if meter.spent == INTERRUPTED:
+            raise KeyboardInterrupt
+
+    # In this order: the pool sets a handler for SIGTERM, and so does ``interruptible``.
+    with WorkerPool(1, _nothing, None) as pool, interruptible(meter):
+        searches = pool.in_order(partial(_searched, budget=budget, cores=cores - 1), tasks, look)
+        lockstep.advance()
+        compared = lockstep.result()
+        with suppress(KeyboardInterrupt):
+            look(0)
+            results += searches
+    return compared, [*results, None, None][:2]
+
+
+def _searched(
+    version: Version, budget: Budget, cores: int, progress: Callable[[Progress], None] | None = None
+) -> Result:
+    return search(
+        version.system,
+        version.scope,
+        keep_going=True,
+        budget=budget,
+        progress=progress,
+        target=version.target,
+        cores=cores,
+    )
+
+
+def _nothing(_: None) -> None:
+    """A task brings its model, so a process has nothing to prepare."""
 
 
 def _share(whole: Meter, parts: int) -> Budget:
@@ -160,7 +239,7 @@ def _limit(budget: Budget, ended_by: Sequence[str]) -> str | None:
 
 
 def _comparing(now: Progress) -> Progress:
-    return attrs.evolve(now, stage=COMPARING)
+    return attrs.evolve(now, stage=COMPARING) if now.stage == SEARCHING else now
 
 
 # What the models say ------------------------------------------------------------------------------------------------

@@ -147,41 +147,60 @@ class Lockstep:
             unrenamed if self.group is None else lru_cache(1 << 16)(self.group.canonical)
         )
         theirs = {action.name: action for action in b.system.actions}
+        self.equal = frozenset(
+            action.name
+            for action in a.system.actions
+            if same_layout and action.name in theirs and same_action(action, theirs[action.name])
+        )
+        """The actions that have the same steps and answers in both systems, wherever these are in one state."""
         self.answering = [
             action.name
             for action in a.system.actions
             if action.name in theirs
             and {param.name for param in action.params} == {param.name for param in theirs[action.name].params}
-            # Equal actions answer alike in equal states, so they need no comparison.
-            and not (same_layout and same_action(action, theirs[action.name]))
+            and action.name not in self.equal
         ]
         """The actions whose answers to denied requests may differ."""
         self._known: set[object] = set()
         self._steps: dict[tuple[Side, str, StepAnswer], _Group] = {}
         self._answers: dict[tuple[str, StepAnswer, StepAnswer], _Group] = {}
-        self._generated = 0
+        self._generated = self._compared = self._waiting = self._depth = 0
+        self._level = list(self._starts())
+        """The runs to compare next."""
 
     def compare(self) -> LockstepResult:
         """Compare the systems until the budget is spent."""
-        level, depth = list(self._starts()), 0
-        compared = waiting = 0
-        while level and not waiting:
+        self.advance()
+        return self.result()
+
+    def advance(self, most: int | None = None) -> bool:
+        """Go on with the comparison until it is complete or the budget is spent. Return whether one of both is so.
+
+        With ``most`` it stops after the level of runs in which more pairs than that have been compared.
+        """
+        while self._level and not self._waiting:
+            if most is not None and self._compared > most:
+                return False
             following: list[_CommonRun] = []
-            for position, pair in enumerate(level):
-                queue = len(level) - position + len(following)
-                if self.meter.tick(depth, len(self._known), self._generated, queue):
-                    waiting = queue
+            for position, pair in enumerate(self._level):
+                queue = len(self._level) - position + len(following)
+                if self.meter.tick(self._depth, len(self._known), self._generated, queue):
+                    self._waiting = queue
                     break
                 following += self._expand(pair)
-                compared += 1
-            level = following
-            depth += bool(following) and not waiting
+                self._compared += 1
+            self._level = following
+            self._depth += bool(following) and not self._waiting
+        return True
+
+    def result(self) -> LockstepResult:
+        """The differences that were found, and how much was compared."""
         return LockstepResult(
             tuple(self._difference(*found) for found in self._steps.items()),
             tuple(self._other_answer(*found) for found in self._answers.items()),
-            compared,
-            waiting,
-            depth,
+            self._compared,
+            self._waiting,
+            self._depth,
             1 if self.group is None else self.group.order,
         )
 
@@ -203,10 +222,15 @@ class Lockstep:
 
     def _expand(self, pair: _CommonRun) -> Iterator[_CommonRun]:
         """Note the differences after a run. Yield the runs that are one step longer."""
-        mine, theirs = self.a.steps(pair.a), self.b.steps(pair.b)
+        # Of equal actions in one state the steps of A are also those of B.
+        equal: frozenset[str] = self.equal if pair.a == pair.b else frozenset()
+        mine, theirs = self.a.steps(pair.a), self.b.steps(pair.b, equal)
         self._generated += len(mine)
         for seen, reached in mine.items():
-            if seen not in theirs:
+            if seen[0] in equal:
+                if self._is_new(reached, reached):
+                    yield _CommonRun(reached, reached, pair, seen, pair.depth + 1)
+            elif seen not in theirs:
                 self._note_step("A", pair, seen, reached, self.b.answer(pair.b, *seen[:2]))
             elif self._is_new(reached, theirs[seen]):
                 yield _CommonRun(reached, theirs[seen], pair, seen, pair.depth + 1)
