@@ -5,8 +5,8 @@ The functions decide at once whatever constants decide, so formulas contain no b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import attrs
 import z3
@@ -36,12 +36,12 @@ def truth(value: bool, ctx: z3.Context) -> z3.BoolRef:
 
 def is_true(formula: z3.ExprRef) -> bool:
     """Whether the formula is the constant True."""
-    return bool(z3.is_true(formula))
+    return bool(z3.Z3_get_bool_value(formula.ctx_ref(), formula.as_ast()) == z3.Z3_L_TRUE)
 
 
 def is_false(formula: z3.ExprRef) -> bool:
     """Whether the formula is the constant False."""
-    return bool(z3.is_false(formula))
+    return bool(z3.Z3_get_bool_value(formula.ctx_ref(), formula.as_ast()) == z3.Z3_L_FALSE)
 
 
 def conjunction(parts: Sequence[z3.BoolRef], ctx: z3.Context) -> z3.BoolRef:
@@ -52,7 +52,7 @@ def conjunction(parts: Sequence[z3.BoolRef], ctx: z3.Context) -> z3.BoolRef:
             return part
         if not is_true(part):
             kept.append(part)
-    return truth(True, ctx) if not kept else kept[0] if len(kept) == 1 else z3.And(kept)
+    return truth(True, ctx) if not kept else kept[0] if len(kept) == 1 else _joined(z3.Z3_mk_and, kept)
 
 
 def disjunction(parts: Sequence[z3.BoolRef], ctx: z3.Context) -> z3.BoolRef:
@@ -63,13 +63,20 @@ def disjunction(parts: Sequence[z3.BoolRef], ctx: z3.Context) -> z3.BoolRef:
             return part
         if not is_false(part):
             kept.append(part)
-    return truth(False, ctx) if not kept else kept[0] if len(kept) == 1 else z3.Or(kept)
+    return truth(False, ctx) if not kept else kept[0] if len(kept) == 1 else _joined(z3.Z3_mk_or, kept)
+
+
+def _joined(make: Callable[..., Any], parts: Sequence[z3.BoolRef]) -> z3.BoolRef:
+    """The formula of a connective. ``z3.And`` looks at all parts four times, for callers with other kinds of parts."""
+    terms = (z3.Ast * len(parts))(*(part.as_ast() for part in parts))
+    return z3.BoolRef(make(parts[0].ctx_ref(), len(parts), terms), parts[0].ctx)
 
 
 def negation(formula: z3.BoolRef) -> z3.BoolRef:
     """The negation; the negation of a negation is the formula itself."""
-    if is_true(formula) or is_false(formula):
-        return truth(is_false(formula), formula.ctx)
+    known = z3.Z3_get_bool_value(formula.ctx_ref(), formula.as_ast())
+    if known != z3.Z3_L_UNDEF:
+        return truth(known == z3.Z3_L_FALSE, formula.ctx)
     return formula.arg(0) if z3.is_not(formula) else z3.Not(formula)
 
 
