@@ -29,10 +29,11 @@ STORED = "lemmas.json"
 """The file beside the models that stores the results."""
 
 
-def print_ablations(asked: ProofRequest, *, update: bool) -> int:
+def print_ablations(asked: ProofRequest, *, update: bool, suggest: bool) -> int:
     """Leave out each lemma of the models in turn, and print the outcomes of the proofs. Returns the exit code.
 
-    With ``update``, store the outcomes; but only if every lemma was tried.
+    With ``update``, store the outcomes; but only if every lemma was tried. ``suggest``: look for clauses that replace a
+    lemma.
     """
     path = _stored_at(asked.names, asked.systems) if update else None
     found: list[Ablations] = []
@@ -47,6 +48,7 @@ def print_ablations(asked: ProofRequest, *, update: bool) -> int:
                 progress=ticker.show,
                 cores=asked.cores,
                 limits=asked.limits,
+                suggest=suggest,
             ):
                 if isinstance(row, str):
                     ended_by = row
@@ -79,14 +81,23 @@ def _print(found: Ablations, as_json: bool) -> None:
     for row in found.rows:
         because = f"{row.name} after {row.action}" if row.name else ""
         sizes = ", ".join(f"{name} {size}" for name, size in row.sizes)
-        place = escape("\n".join(row.clauses)) if row.restored else "not found" if row.ends == "missed" else ""
-        table.add_row(row.lemma, row.ends, because, sizes, place)
+        table.add_row(row.lemma, row.ends, because, sizes, _place(row))
     show(table)
     say("")
     if found.ended_by is not None:
         say(f"ended early ({found.ended_by})")
     missed = sum(row.ends == "missed" for row in found.rows)
-    say(f"{found.model}: {missed} of {len(found.rows)} lemmas are missed; suggestions restore {found.restored}\n")
+    restored = f"suggestions restore {found.restored}" if found.suggested else "no clauses were looked for"
+    say(f"{found.model}: {missed} of {len(found.rows)} lemmas are missed; {restored}\n")
+
+
+def _place(row: Ablation) -> str:
+    """What stands in a lemma's place."""
+    if row.ends != "missed":
+        return ""
+    if row.restored is None:
+        return "not looked for"
+    return escape("\n".join(row.clauses)) if row.restored else "not found"
 
 
 # The file beside the models --------------------------------------------------------------------------------------

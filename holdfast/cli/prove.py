@@ -26,7 +26,9 @@ TAKEN: Mapping[Way, frozenset[str]] = {
     }),
     "--fragment": frozenset(),
     "--depth": frozenset({"--property", "--json", "--itf", "--budget", "--junit", "--sarif", "--github"}),
-    "--ablate": frozenset({"--json", "--budget", "--update", "--junit", "--sarif", "--github"}),
+    "--ablate": frozenset({
+        "--no-suggest", "--json", "--budget", "--update", "--junit", "--sarif", "--github",
+    }),
 }  # fmt: skip
 """For each kind of question: the options that apply to it, besides those that apply to all kinds."""
 
@@ -146,7 +148,7 @@ def prove(
     if fragment:
         return proofs.print_fragments(asked)
     if ablate:
-        return ablation.print_ablations(asked, update=update)
+        return ablation.print_ablations(asked, update=update, suggest=suggest)
     if depth is not None:
         return proofs.print_unrolled(asked, depth, itf)
     return proofs.print_proofs(

@@ -170,7 +170,7 @@ def ablation_record(system: System, target: str, found: Ablations) -> Record:
         ),
         figures=(
             ("lemmas", str(len(found.rows))),
-            ("restored", str(found.restored)),
+            *([("restored", str(found.restored))] if found.suggested else []),
             ("fingerprint", found.fingerprint),
         ),
     )

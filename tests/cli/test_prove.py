@@ -179,6 +179,9 @@ def test_lemmas_are_left_out(holdfast: Run) -> None:
     assert ran.out.endswith("TwoPhaseCommit: 3 of 3 lemmas are missed; suggestions restore 2\n\n")
     rows = json.loads(holdfast("prove", EXAMPLE, "--ablate", "--json").out)
     assert [row["ends"] for row in rows["lemmas"]] == ["missed"] * 3
+    brief = holdfast("prove", EXAMPLE, "--ablate", "--no-suggest").out
+    assert brief.count("not looked for") == 3
+    assert brief.endswith("TwoPhaseCommit: 3 of 3 lemmas are missed; no clauses were looked for\n\n")
 
 
 def test_only_models_of_the_folder_are_stored(holdfast: Run) -> None:

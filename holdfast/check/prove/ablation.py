@@ -37,7 +37,8 @@ class Ablation:
     ``ends``: the lemma is *missed* if there is a counterexample to induction, and *idle* if everything is proved
     without it; the outcome is *open* if Z3 gives no answer. ``name``, ``action``, ``sizes``: of a missed lemma, the
     property that ``action`` breaks, and the sizes of the counterexample, none of which can be smaller. ``clauses``: the
-    suggested clauses that the new proof needs. ``restored``: whether the proof goes through with suggested clauses.
+    suggested clauses that the new proof needs. ``restored``: whether the proof goes through with suggested clauses, or
+    None if nobody looked for any.
     """
 
     lemma: str
@@ -46,7 +47,7 @@ class Ablation:
     action: str = ""
     sizes: Annotated[tuple[tuple[str, int], ...], PAIRS] = ()
     clauses: tuple[str, ...] = ()
-    restored: bool = False
+    restored: bool | None = False
 
 
 @attrs.frozen
@@ -62,7 +63,12 @@ class Ablations:
     @property
     def restored(self) -> int:
         """The number of lemmas that suggested clauses can replace."""
-        return sum(row.restored for row in self.rows)
+        return sum(row.restored is True for row in self.rows)
+
+    @property
+    def suggested(self) -> bool:
+        """Whether clauses were looked for in place of each missed lemma."""
+        return all(row.restored is not None for row in self.rows)
 
     @property
     def exit_code(self) -> int:
@@ -81,14 +87,16 @@ def ablations(
     progress: Callable[[str], None] = lambda text: None,
     cores: int | None = None,
     limits: SolverLimits | None = None,
+    suggest: bool = True,
 ) -> Iterator[Ablation | str]:
     """Yield the outcome of the proof without each lemma, in the order of the source.
 
-    ``lemmas`` names the lemmas to remove (None: every lemma). Each of the ``cores`` leaves out one lemma at a time. If
-    a limit or Ctrl-C ends the ablation, the last item is the text that says so. Raises UsageError if the proof does not
-    go through with all lemmas: then no lemma can be missed.
+    ``lemmas`` names the lemmas to remove (None: every lemma). Each of the ``cores`` leaves out one lemma at a time.
+    ``suggest``: look for clauses that replace it, which takes most of the time. If a limit or Ctrl-C ends the ablation,
+    the last item is the text that says so. Raises UsageError if the proof does not go through with all lemmas: then no
+    lemma can be missed.
     """
-    ask = _Asking(system, target, budget, progress, cores, limits)
+    ask = _Asking(system, target, budget, progress, cores, limits, suggest)
     whole = ask(system, "with every lemma")
     if whole.ended_by is not None:
         yield whole.ended_by
@@ -116,7 +124,7 @@ def _side_by_side(ask: _Asking, wanted: Sequence[Property], count: int) -> Itera
         budget = attrs.evolve(budget, memory_bytes=budget.memory_bytes // count)
     # A model's class need not be importable in another process, and the proofs do without it.
     system = attrs.evolve(ask.system, python=object)
-    payload = _AblationPayload(system, ask.target, budget, ask.limits, ask.known)
+    payload = _AblationPayload(system, ask.target, budget, ask.limits, ask.suggest, ask.known)
 
     def waiting(done: int) -> None:
         ask.progress(f"{ask.target}: {done} of {len(wanted)} lemmas left out")
@@ -136,6 +144,7 @@ class _AblationPayload:
     target: str
     budget: Budget
     limits: SolverLimits | None
+    suggest: bool
     known: Mapping[str, Sequence[str]]
 
 
@@ -144,7 +153,16 @@ _asking: list[_Asking] = []
 
 
 def _prepare(payload: _AblationPayload) -> None:
-    ask = _Asking(payload.system, payload.target, payload.budget, lambda text: None, 0, payload.limits, payload.known)
+    ask = _Asking(
+        payload.system,
+        payload.target,
+        payload.budget,
+        lambda text: None,
+        0,
+        payload.limits,
+        payload.suggest,
+        payload.known,
+    )
     _asking.append(ask)
 
 
@@ -166,6 +184,7 @@ class _Asking:
     progress: Callable[[str], None]
     cores: int | None
     limits: SolverLimits | None
+    suggest: bool = True
     known: Mapping[str, Sequence[str]] = attrs.field(factory=dict)
     _spent: float = 0.0
 
@@ -183,6 +202,7 @@ class _Asking:
             target=self.target,
             cores=self.cores,
             limits=self.limits,
+            suggest=self.suggest,
             searched=False,
             sane=False,
             tried=False,
@@ -204,6 +224,8 @@ def _without(ask: _Asking, system: System, lemma: Property) -> Ablation | str:
     if first is None:
         return Ablation(lemma.name, "open")
     row = _missed(lemma, first)
+    if not ask.suggest:
+        return attrs.evolve(row, restored=None)
     added: list[Suggestion] = []
     for _ in range(ROUNDS):
         more = list(_suggested(found, len(added)))
