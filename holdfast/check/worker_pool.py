@@ -47,8 +47,9 @@ class WorkerPool:
         self._before: Any = None
 
     def __enter__(self) -> Self:
-        # Only the main thread may set a handler. Without one, SIGTERM would end this process and leave the workers.
-        if threading.current_thread() is threading.main_thread():
+        # Without a handler, SIGTERM would end this process and leave the workers. Only the main thread may set one.
+        # Whoever has set one already, such as ``interruptible``, ends the work in order.
+        if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
             self._before = signal.signal(signal.SIGTERM, _interrupt)
         return self
 
@@ -68,6 +69,13 @@ class WorkerPool:
         patience.start()
         self._pool.shutdown(cancel_futures=True)
         patience.cancel()
+
+    def submit(self, work: Callable[[T], R], task: T) -> Future[R]:
+        """Begin a task. Its future raises what ``work`` raises, and BrokenProcessPool if the system ended a worker."""
+        future = self._pool.submit(_work, work, task)
+        # A future that is done would keep its result in memory.
+        self._futures = [each for each in self._futures if not each.done()] + [future]
+        return future
 
     def in_order(self, work: Callable[[T], R], tasks: Sequence[T], waiting: Callable[[int], None]) -> Iterator[R]:
         """The result of each task, in order. The work begins at once, also if nobody waits for a result yet.

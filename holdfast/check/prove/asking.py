@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack
+from functools import partial
 from types import TracebackType
 from typing import Self
 
 from holdfast.check.budget import Meter
+from holdfast.check.worker_pool import WorkerPool
+from holdfast.ir.errors import UsageError
 from holdfast.lower.smt.solve import SolverAnswer, SolverQuestion, SolverSession, ask
 
 AHEAD = 3
@@ -44,32 +47,21 @@ class Askers:
         self.seconds = 0.0
         """The total time that Z3 took for all answers."""
         self._processes = processes
-        self._pool: ProcessPoolExecutor | None = None
+        self._pool: WorkerPool | None = None
+        self._stack = ExitStack()
 
-    def _started(self) -> ProcessPoolExecutor:
+    def _started(self) -> WorkerPool:
         """The pool, started at the first call. The start takes a second, so a little work is done without the pool."""
         if self._pool is None:
-            self._pool = ProcessPoolExecutor(
-                self._processes,
-                mp_context=multiprocessing.get_context("spawn"),
-                # Ctrl-C reaches every process of the terminal. Only the parent process handles it.
-                initializer=signal.signal,
-                initargs=(signal.SIGINT, signal.SIG_IGN),
-            )
+            self._pool = self._stack.enter_context(WorkerPool(self._processes, _nothing, None))
         return self._pool
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if self._pool is None:
-            return
-        started = dict(getattr(self._pool, "_processes", None) or {})
-        self._pool.shutdown(wait=kind is None, cancel_futures=True)
-        if kind is not None:
-            # Otherwise each process would go on until the time limit of its current question.
-            for process in started.values():
-                process.terminate()
+        # Groups that are left are not waited for: Z3 could go on until the limit of its current question.
+        self._stack.__exit__(kind, error, at)
 
     def answers(
         self, questions: Sequence[QuestionMaker], seconds: float, *, groups: Sequence[str] | None = None
@@ -107,7 +99,8 @@ class Askers:
                 found = self._asked_here(made, seconds, seed, minimal=minimal)
             else:
                 asked = [each for each in made if isinstance(each, SolverQuestion)]
-                future = self._started().submit(_ask_all, asked, seconds, seed, minimal=minimal)
+                work = partial(_ask_all, seconds=seconds, seed=seed, minimal=minimal)
+                future = self._started().submit(work, asked)
                 found = self._asked_there(made, future)
             queue.append((numbers, found))
             # A bounded queue: answers are passed on early.
@@ -139,6 +132,10 @@ class Askers:
                 return future.result(timeout=GLANCE)
             except NotYet:
                 continue
+            except BrokenProcessPool as error:
+                raise UsageError(
+                    "the system ended one of the processes that asked Z3, perhaps for lack of memory; use --cores 1"
+                ) from error
 
     def allowed(self, seconds: float) -> float:
         """The given number of seconds, or less if the budget leaves less. Raises LimitExceeded if it leaves none."""
@@ -165,7 +162,11 @@ def _members(groups: Sequence[str]) -> list[list[int]]:
     return list(found.values())
 
 
-def _ask_all(questions: Sequence[SolverQuestion], seconds: float, seed: int, *, minimal: bool) -> list[SolverAnswer]:
+def _nothing(_: None) -> None:
+    """A group brings its formulas, so a process has nothing to prepare."""
+
+
+def _ask_all(questions: Sequence[SolverQuestion], *, seconds: float, seed: int, minimal: bool) -> list[SolverAnswer]:
     """The answers to the questions of a group, in a process of the pool."""
     session = SolverSession(questions, seed, minimal=minimal) if questions else None
     return [ask(each, seconds, seed, session=session) for each in questions]
