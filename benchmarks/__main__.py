@@ -12,7 +12,8 @@ from cyclopts import App, Parameter
 from cyclopts.validators import Number
 from rich.console import Console
 
-from benchmarks.gathering import DEPTH, LONG, PARTS, QUICK, Effort, Part, gather
+from benchmarks.engines import DEPTH
+from benchmarks.gathering import LONG, PARTS, QUICK, Effort, Part, gather
 from benchmarks.history import release_file, releases, show_history, store
 from benchmarks.machine import load, machine
 from benchmarks.report import show, to_json

@@ -13,15 +13,22 @@ from benchmarks.scope_search import ScopeSearch
 from holdfast.check.budget import Budget
 from holdfast.check.live.engine import live
 from holdfast.check.search.engine import Engine, search
-from holdfast.check.walk.engine import walk
+from holdfast.check.walk.engine import plan_of, walk
 from holdfast.check.walk.options import WalkOptions
+from holdfast.check.walk.walker import Walker
 from holdfast.ir.system import System
 from holdfast.ir.variants import load_variant
 from holdfast.lower.kernel.kernel import Kernel
 from holdfast.lower.kernel.store import Store
+from holdfast.lower.kernel.walks import Walks
 from holdfast.lower.python.interpreter import Interpreter
+from holdfast.runs.selection import select
+from holdfast.runs.starts import initial_states
 
 MODEL = Path(__file__).with_name("takeover.py")
+
+DEPTH = 50
+"""The length of random runs in a scope that does not say one."""
 
 
 @attrs.frozen
@@ -66,6 +73,31 @@ def walked(model: System, scope: str, *, traces: int, depth: int, properties: Se
     if result.verdict != "not_found":
         raise RuntimeError(f"walks in scope {scope}: {result.verdict}")
     return result.timing.steps_per_second
+
+
+def sampled(scope: str, *, traces: int) -> float:
+    """Steps per second of a thread's processor time: runs of `ownership`, with all that a campaign counts.
+
+    The runs are as long as the scope says, or ``DEPTH`` steps in another scope. The first call compiles the kernel,
+    which is not measured.
+    """
+    model = load_variant("ownership")
+    chosen, selection = model.scope(scope), select(model, None)
+    machine = Interpreter(model, chosen, ghosts=selection.ghosts, properties=selection.properties)
+    options = WalkOptions(seed=1, traces=traces, depth=chosen.depth or DEPTH)
+    plan = plan_of(machine, options, initial_states(machine, selection))
+    walker = Walker(machine, selection, plan)
+    runs = Walks(
+        machine,
+        plan,
+        witnesses=walker.witnesses,
+        finals=walker.finals,
+        idempotent=selection.idempotent,
+        sampled=True,
+    )
+    begun = own()
+    steps = runs.sample(0, traces).tally.steps
+    return steps / (own() - begun)
 
 
 @attrs.frozen

@@ -26,8 +26,6 @@ MODELS = names_in(commands.ROOT / "models")
 
 INTERPRETED = 400_000
 """The most states that the interpreter explores; its rate is measured on them."""
-DEPTH = 50
-"""The length of random runs."""
 
 
 @attrs.frozen
@@ -109,7 +107,7 @@ def race(measured: Measurements, scope: str, checkers: Mapping[str, Callable[[],
 
 
 def walks(measured: Measurements, effort: Effort) -> None:
-    """Random runs, and those of TLC's simulation."""
+    """Random runs, those of TLC's simulation, and those of a campaign in a scope for runs and in one for searches."""
     traces, runs = (20_000, 200) if effort.quick else (1_000_000, 10_000)
     for turn in range(effort.repeat):
         effort.say(f"walks: turn {turn + 1} of {effort.repeat}")
@@ -117,6 +115,10 @@ def walks(measured: Measurements, effort: Effort) -> None:
         measured.attempt("walked", partial(_walked, traces), cost=lambda rate: 1 / rate)
         # Runs that check one cheap property spend their time on drawing steps.
         measured.attempt("drawn", partial(_walked, traces, ["opened_has_owner"]), cost=lambda rate: 1 / rate)
+        # Runs in the scope for runs are longer.
+        for scope, share in (("deep", 200), ("default", 20)):
+            sample = partial(engines.sampled, scope, traces=traces // share)
+            measured.attempt(f"{scope}.sampled", sample, cost=lambda rate: 1 / rate)
 
 
 def live(measured: Measurements, effort: Effort) -> None:
@@ -205,8 +207,8 @@ def _interpreted(name: str) -> ScopeSearch:
 
 
 def _walked(traces: int, properties: Sequence[str] | None = None) -> float:
-    return engines.walked(model(), "one_word", traces=traces, depth=DEPTH, properties=properties)
+    return engines.walked(model(), "one_word", traces=traces, depth=engines.DEPTH, properties=properties)
 
 
 def _simulated(runs: int) -> tlc.SimulationSpeed:
-    return tlc.simulate(_scope("one_word"), runs=runs, depth=DEPTH)
+    return tlc.simulate(_scope("one_word"), runs=runs, depth=engines.DEPTH)

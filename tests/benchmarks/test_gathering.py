@@ -70,6 +70,7 @@ def test_a_model_that_does_not_compile_is_a_failure_of_each_goal(monkeypatch: py
     gathering.model.cache_clear()
     monkeypatch.setattr(engines, "system", refused)
     monkeypatch.setattr(gathering, "limits", lambda _: None)
+    monkeypatch.setattr(engines, "sampled", lambda *_args, **_options: 1.0)
     measured = gather({"search", "walks"}, Effort(1, quick=False, say=lambda _: None))
     found = {reading.goal.key: reading.outcome for reading in readings(measured)}
     assert {outcome for key, outcome in found.items() if key.startswith(("one_", "two_", "walks"))} == {"failed"}

@@ -110,10 +110,11 @@ def test_ratios_are_the_right_way_round() -> None:
     """A faster kernel has larger ratios to other checkers, and a faster second core a larger one to one core."""
     rates = {"one": 120.0, "two": 180.0, "tlc": 1.0, "c": 150.0, "interpreter": 2.0}
     measured = Measurements({f"one_word.{name}": Rate(rate) for name, rate in rates.items()})
-    measured.values |= {"walked": 50.0, "simulated": Rate(2.0)}
+    measured.values |= {"walked": 50.0, "simulated": Rate(2.0), "deep.sampled": 3.0, "default.sampled": 12.0}
     reached = {reading.goal.key: reading.reached for reading in readings(measured)}
     assert reached["one_word.tlc"] == 120
     assert reached["one_word.c"] == 80
     assert reached["one_word.interpreter"] == 60
     assert reached["one_word.cores"] == 1.5
     assert reached["walks"] == 25
+    assert reached["deep"] == 25
