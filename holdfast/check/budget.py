@@ -6,12 +6,14 @@ This is the only module that reads the clock. It decides when a check stops, nev
 from __future__ import annotations
 
 import math
+import os
 import re
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from types import FrameType
 
 import attrs
@@ -103,7 +105,13 @@ class Progress:
 
 def resident_bytes() -> int:
     """The resident memory of this process in bytes."""
-    return int(psutil.Process().memory_info().rss)
+    return int(_process(os.getpid()).memory_info().rss)
+
+
+@cache
+def _process(number: int) -> psutil.Process:
+    """The process with that number. To ask psutil for it takes longer than to read its memory."""
+    return psutil.Process(number)
 
 
 @attrs.define
@@ -121,8 +129,8 @@ class Meter:
     _start: float = attrs.field(init=False)
     _looked: float = attrs.field(init=False)
     _reported: float = attrs.field(init=False)
-    _stride: int = attrs.field(init=False, default=64)
-    _wait: int = attrs.field(init=False, default=64)
+    _stride: int = attrs.field(init=False, default=1)
+    _wait: int = attrs.field(init=False, default=1)
 
     def __attrs_post_init__(self) -> None:
         self._start = self._looked = self._reported = self.clock()
@@ -159,7 +167,8 @@ class Meter:
     def _look(self, depth: int, distinct: int, generated: int, queue: int) -> None:
         now, memory = self.clock(), self.memory()
         # The stride is the number of states between two looks at the clock. It doubles as long as the looks follow one
-        # another within 0.03 s, and halves otherwise, so it adapts to the speed of the model.
+        # another within 0.03 s, and halves otherwise, so it adapts to the speed of the model. It begins with 1: in a
+        # large symmetry group one state takes as long as thousands of states of other models.
         pause = now - self._looked
         self._stride = min(2 * self._stride, 1 << 16) if pause < 0.03 else max(self._stride // 2, 1)
         self._wait, self._looked = self._stride, now
