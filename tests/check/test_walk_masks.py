@@ -19,7 +19,8 @@ COUNTERS = """
     low: Map[Node, N]
     chosen: N | None
     wide: Map[tuple[Node, N], N]
-    tiny = Scope({Node: 3, N: 11}, budgets={"lose": 40})
+    limit: N
+    tiny = Scope({Node: 3, N: 11}, budgets={"lose": 40}, given={"limit": 3})
     @init
     def begin(self, b: bool) -> None:
         self.top.fill(N(3))
@@ -61,7 +62,7 @@ COUNTERS = """
             self.chosen = e
     @action
     def widen(self, n: Node, e: N, k: N) -> None:
-        require(self.wide[n, e] != N(4), "MA-12")
+        require(self.wide[n, e] != N(2), "MA-12")
         require(self.low[n] == k or k < self.wide[n, e], "MA-13")
         above = self.step_of(n)
         require(k < above, "MA-14")
@@ -75,8 +76,9 @@ COUNTERS = """
         return self.low[n]
     @action
     def lift(self, n: Node, k: N) -> None:
+        even = k == N(2) or k == N(4)
         require(self.low[n] <= k and self.low[n] != N(5), "MA-17")
-        self.low[n] = self.low[n] + 1
+        self.low[n] = self.low[n] + (2 if even else 1)
     @action
     def lose(self, n: Node, k: N) -> None:
         require(self.low[n] > N(0), "MA-21")
@@ -86,6 +88,34 @@ COUNTERS = """
             pass
         else:
             self.low[n] = k
+    @action
+    def swap(self, n: Node, e: N) -> None:
+        equal = e == self.top[n] or e == self.low[n]
+        require(e > self.low[n] or equal, "MA-23")
+        if self.limit > N(2):
+            require(e != N(8), "MA-24")
+        else:
+            require(e > N(8), "MA-25")
+        if rule("MA-26", self.top[n] > N(5)):
+            require(e < N(9), "MA-27")
+            self.low[n] = N(1)
+        else:
+            require(not equal, "MA-28")
+            self.top[n] = e
+    @action
+    def turn(self, n: Node, e: N) -> None:
+        require(e != N(6), "MA-32")
+        if e > N(3):
+            require(self.top[n] > e, "MA-33")
+        else:
+            require(self.low[n] != e, "MA-34")
+        self.top[n] = e
+    @action
+    def halt(self, n: Node, e: N) -> None:
+        require(self.top[n] > N(2), "MA-29")
+        require(e < self.top[n], "MA-30")
+        require(self.limit > N(5), "MA-31")
+        self.top[n] = e
     @invariant
     def stays_low(self) -> bool:
         return all(self.low[n] <= N(5) for n in Node)
@@ -116,12 +146,16 @@ def loops_only(system: System, monkeypatch: pytest.MonkeyPatch) -> WalkSample:
 
 
 def test_masks_give_the_runs_and_counts_of_loops(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each rule is noted as often as a loop would note it, MA-22 never, and the runs are the same."""
+    """Each rule is noted as often as a loop would note it, and the runs are the same.
+
+    MA-22 refuses nothing, the scope has no use for MA-25, and MA-31 refuses all of `halt`.
+    """
     system = compiled(COUNTERS)
     looped = loops_only(system, monkeypatch)
     assert counts(sampled(system)) == counts(looped)
-    assert all(looped.tally.taken)
-    assert {label for _, label in looped.decisive} == {f"MA-{number}" for number in range(1, 22)}
+    *taken, halted = looped.tally.taken
+    assert (all(taken), halted) == (True, 0)
+    assert {label for _, label in looped.decisive} == {f"MA-{n}" for n in range(1, 35)} - {"MA-22", "MA-25"}
 
 
 @pytest.mark.parametrize("pct", [None, 3])

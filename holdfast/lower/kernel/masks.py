@@ -78,8 +78,7 @@ class MaskEmitter(KernelEmitter):
         if not FEWEST <= codes <= MOST:
             super().choice(param)
             return
-        # Without a term for the parameter, no text can read it before its loop opens.
-        self.names.pop(param.name, None)
+        # The parameter has no term yet, so no text can read it before its loop opens.
         self.mask = ArgumentMask(param, str((1 << codes) - 1))
 
     def _visit(self) -> None:
@@ -169,7 +168,6 @@ class MaskEmitter(KernelEmitter):
         name = self.scratch("m")
         self.line(f"{name} = {value}")
         mask.lets[stmt.name] = name
-        self.names.pop(stmt.name, None)
         return True
 
     def _split(self, stmt: If, rest: Sequence[Stmt], waiting: list[Param], put_off: list[Let], action: Action) -> bool:
