@@ -16,6 +16,7 @@ from impl.rules import guards
 from impl.scenario.suggest import unknown, unknown_id
 from impl.scenario.switches import switches
 from impl.sim.check import Question
+from impl.sim.controller_settings import SETTINGS
 from impl.sim.faults import NAMED
 from impl.sim.options import Options
 from impl.sim.script import ScriptOperation, unique_values
@@ -48,6 +49,7 @@ class SimulationCase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     generation: Literal["G0", "G1"] = "G1"
     without: tuple[str, ...]
     switches: tuple[str, ...]
+    settings: tuple[str, ...] = ()
     violation: Violation
     script: tuple[ScriptOperation, ...]
     faults: tuple[Fault, ...]
@@ -70,6 +72,7 @@ class SimulationCase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
             generation=self.generation,
             without=() if mended else self.without,
             switches=() if mended else self.switches,
+            settings=self.settings,
         )
 
 
@@ -88,6 +91,7 @@ def case_of(question: Question, violation: Violation) -> SimulationCase:
         generation=question.generation,
         without=question.without,
         switches=question.switches,
+        settings=question.settings,
         violation=violation,
         script=options.operations_of or (),
         faults=options.recorded or (),
@@ -95,10 +99,12 @@ def case_of(question: Question, violation: Violation) -> SimulationCase:
 
 
 def text(case: SimulationCase) -> str:
-    """The text of a file. A case about streams has no fields for partitions."""
+    """The text of a file. A case about streams has no fields for partitions, and one without settings has none."""
     fields: dict[str, Any] = msgspec.to_builtins(case)
     if not case.partitions:
         del fields["partitions"], fields["generation"]
+    if not case.settings:
+        del fields["settings"]
     return "{\n" + ",\n".join(f"  {_json(name)}: {_value(fields[name])}" for name in fields) + "\n}\n"
 
 
@@ -147,6 +153,9 @@ def _problems_of_cluster(case: SimulationCase) -> Iterator[str]:
     for switch in case.switches:
         if switch not in switches(PACKAGES):
             yield f"switches: {unknown('switch', switch, switches(PACKAGES))}"
+    for setting in case.settings:
+        if setting not in SETTINGS:
+            yield f"settings: {unknown('setting', setting, list(SETTINGS))}"
 
 
 def _problems_of_run(case: SimulationCase) -> Iterator[str]:

@@ -12,6 +12,7 @@ from impl.oracles.storage import BucketContents
 from impl.oracles.verdict import Violation
 from impl.rules import without
 from impl.sim.brokers import SMALL, simulate_brokers
+from impl.sim.controller_settings import profile_with
 from impl.sim.options import Options
 from impl.sim.run import Run, Simulation, always
 from impl.sim.storage import contents
@@ -25,7 +26,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
     ``version``: legacy, or V6 with fast closes. ``generation``: who asks for the elections of partitions: the source of
     a move (G0), or its target (G1). ``without``: rules that are switched off. ``switches``: known defects of AutoMQ
-    that are built in, such as AM-20.
+    that are built in, such as AM-20. ``settings``: names of settings of the controllers (``SETTINGS``).
     """
 
     seed: int
@@ -34,6 +35,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     generation: Literal["G0", "G1"] = "G1"
     without: tuple[str, ...] = ()
     switches: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
 
 
 class CheckResult(msgspec.Struct, frozen=True):
@@ -48,7 +50,8 @@ class CheckResult(msgspec.Struct, frozen=True):
 def check(question: Question, go_on: Callable[[], bool] = always) -> CheckResult:
     """Make a run, and let all oracles judge it. Raises StoppedError as ``simulate`` does."""
     as_built = frozenset(question.switches)
-    profile = msgspec.structs.replace(question.options.profile, as_built=as_built, handshake=question.generation)
+    profile = profile_with(question.options.profile, question.settings)
+    profile = msgspec.structs.replace(profile, as_built=as_built, handshake=question.generation)
     options = msgspec.structs.replace(question.options, profile=profile)
     settings = msgspec.structs.replace(SMALL, as_built=as_built)
     with without(*question.without):

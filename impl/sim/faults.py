@@ -57,10 +57,15 @@ again after a while (PT-04). Runs with partitions do not have it: their brokers 
 """
 UNNAMED = {"image_unnamed": 0.2}
 """By delivery of committed batches to a broker: they do not name the ranges of stream set objects (MD-03)."""
-RARE = {"stranger": 0.3}
-"""By ``TICK_MS``: a stranger sends the controllers a request that they have to refuse. A run has this kind only if its
-selection names it.
+STRANGER = {"stranger": 0.3}
+"""By ``TICK_MS``: a stranger sends a controller or a broker a request that it has to refuse."""
+NEIGHBOUR = {"neighbour": 0.4}
+"""By ``TICK_MS``: a neighbour asks the controllers for something that concerns neither brokers nor clients of the run.
 """
+DELETION = {"delete_slow": 0.2}
+"""By round of deletion of the controllers: the store takes seconds for it."""
+RARE = {**STRANGER, **NEIGHBOUR, **DELETION}
+"""The kinds that a run has only if its selection names them."""
 
 TICK_MS = 500
 KINDS: dict[str, float] = {

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from impl.broker.messages import CommandAnswer
+from impl.broker.messages import Command, CommandAnswer
 from impl.client.history import History
 from impl.metadata.log import MetadataBatch
 from impl.rules import decided
@@ -20,6 +20,7 @@ from impl.sim.cluster import ControllerCluster
 from impl.sim.event_log import EventLog
 from impl.sim.fleet import Fleet
 from impl.sim.load import Load, Parts
+from impl.sim.neighbours import OUTSIDERS, Neighbours
 from impl.sim.network import Network
 from impl.sim.options import Options
 from impl.sim.partitions.load import PartitionLoad
@@ -27,7 +28,7 @@ from impl.sim.process import Make, Process
 from impl.sim.queue import Queue
 from impl.sim.script import ScriptOperation
 from impl.sim.store_faults import FaultyStore
-from impl.sim.strangers import Stranger, Strangers
+from impl.sim.strangers import NOBODY, Strangers
 from impl.sim.stream_load import StreamLoad
 from impl.sim.tape import Fault, Tape, stream
 from impl.store.interface import ObjectStore
@@ -155,7 +156,8 @@ class Simulation:
         )
         self.fleet.cluster = self.cluster
         self.chaos = Chaos(self.queue, self.tape, self.fleet, self.cluster, self.network)
-        self.strangers = Strangers(self.queue, self.tape, self.cluster)
+        self.strangers = Strangers(self.queue, self.tape, self.cluster, self._tell)
+        self.neighbours = Neighbours(self.queue, self.tape, self.cluster)
         parts = Parts(
             *(seed, options, self.queue, self.tape, self.network, self.fleet, self.cluster, self.history),
             advance=self._advance,
@@ -211,6 +213,7 @@ class Simulation:
         self.start()
         self.chaos.begin()
         self.strangers.begin()
+        self.neighbours.begin()
         last = self.begin + max((each.at for each in self.load.script), default=0) + GRACE_MS
         while self.queue.now < last and not self.load.has_ended():
             self._advance(min(last, self.queue.now + PERIOD_MS))
@@ -245,10 +248,17 @@ class Simulation:
         self.fleet.learn(batches)
 
     def _done(self, process: Process, done: CommandAnswer) -> None:
-        self.load.done(process, done)
+        if done.to != NOBODY:
+            self.load.done(process, done)
+
+    def _tell(self, node: int, command: Command) -> None:
+        """Hand the command of a stranger to the newest process of a node, if the node has one."""
+        process = self.fleet.current.get(node)
+        if process is not None:
+            self.fleet.command(process, command, lambda: None)
 
     def _reply(self, sender: Any, reply: Reply) -> None:
-        if not isinstance(sender, Stranger):
+        if not isinstance(sender, OUTSIDERS):
             self.load.reply(sender, reply)
 
     def _started(self, process: Process) -> None:

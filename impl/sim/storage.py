@@ -12,6 +12,7 @@ from impl.broker.object_index import decode_index
 from impl.broker.wal_format import WalRecord
 from impl.metadata.image import Image
 from impl.records import ObjectState
+from impl.sim.neighbours import LONER, is_of_neighbour
 
 WAL_FOLDER, OBJECT_FOLDER = "wal/", "object/"
 
@@ -30,8 +31,14 @@ class Contents(msgspec.Struct, frozen=True):
 
 def contents(objects: dict[str, bytes], image: Image) -> Contents:
     """The contents of a bucket by the metadata. Raises DamagedError for bytes that no node has written."""
-    live = {each for rows in image.stream_objects.values() for each in rows}
-    live |= {each for rows in image.set_objects.values() for each in rows}
+    # A neighbour writes no data, so its objects are not in the bucket.
+    live = {
+        each
+        for number, rows in image.stream_objects.items()
+        if number not in image.streams or not is_of_neighbour(image, number)
+        for each in rows
+    }
+    live |= {each for node, rows in image.set_objects.items() if node != LONER for each in rows}
     live = {each for each in live if _is_committed(image, each)}
     named = {object_key(each) for each in image.objects}
     missing = sorted(each for each in live if object_key(each) not in objects)

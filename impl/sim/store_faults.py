@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from impl.sim.faults import LISTING, RACE, STALL, STORE
+from impl.sim.faults import DELETION, LISTING, RACE, STALL, STORE
 from impl.sim.queue import Queue
 from impl.sim.tape import Fault, Site, Tape, spread, stream
 from impl.store.interface import Answer, Delete, List, ObjectStore, Operation, Put, Unsure
@@ -119,8 +119,13 @@ class FaultyStore:
             self._queue.at(self._queue.now + 1 + int(self._weather() * SLOWEST_MS) + delay, answered, answer)
 
     def delete(self, keys: tuple[str, ...], done: Callable[[], None]) -> None:
-        """Delete objects for the controller, without faults; ``done`` is called when they are gone."""
-        self._queue.at(self._queue.now + SLOWEST_MS, self._delete, keys, done)
+        """Delete objects for the controller; ``done`` is called when they are gone. Only DELETION happens to it."""
+        fault = self._tape.site("deletion", tuple(DELETION)).decide(self._queue.now)
+        late = 0
+        if fault is not None:
+            self._tape.happened(fault)
+            late = int(fault.value * SLOW_MS)
+        self._queue.at(self._queue.now + SLOWEST_MS + late, self._delete, keys, done)
 
     def _delete(self, keys: tuple[str, ...], done: Callable[[], None]) -> None:
         self._behind.execute(Delete(keys))

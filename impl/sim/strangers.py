@@ -1,4 +1,4 @@
-"""Strangers: programs that send the controllers a request which nobody should have sent.
+"""Strangers: programs that send controllers and brokers a request which nobody should have sent.
 
 A process that everybody takes for dead, an old tool, an operator with a wrong list: any of them may ask for anything at
 any time, and the models let them. Here a stranger knows the metadata, and asks for something that the rules refuse, or
@@ -7,10 +7,10 @@ that changes nothing. So a run with strangers has to go on as if they were not t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterator
 
 from impl import wire
+from impl.broker.messages import Append, Command, CommandBody, Fetch, Trim
 from impl.controller.commits import SetCommit, StreamCommit
 from impl.controller.continuity import CommittedRange
 from impl.controller.nodes import has_opening, owner_of, stored_registration
@@ -18,16 +18,16 @@ from impl.items import CloseItem, OpenItem, TrimItem
 from impl.metadata.image import Image, StreamRange
 from impl.records import ObjectState, StreamState
 from impl.sim.cluster import ControllerCluster
-from impl.sim.faults import RARE, TICK_MS
+from impl.sim.faults import STRANGER, TICK_MS
 from impl.sim.partitions.metadata import TOPIC
 from impl.sim.queue import Queue
-from impl.sim.tape import Tape, stream
+from impl.sim.tape import Draw, Tape, one, stream
 
 NOBODY = 1_000
 """The number of a node, a partition, a stream or an object that does not exist."""
 ABSENT = 1_000_000
-T = TypeVar("T")
-Draw = Callable[[], float]
+TO_BROKERS, SEIZED = 0.15, 0.3
+"""The share of requests that go to a broker, and the share that asks for what can be asked for seldom, if it can."""
 
 
 class Stranger:
@@ -36,31 +36,63 @@ class Stranger:
     name = "stranger"
 
 
+Tell = Callable[[int, Command], None]
+"""Sends a command to the newest process of a node, which may be dead."""
+
+
 class Strangers:
     """Decides every ``TICK_MS`` whether a stranger sends a request."""
 
-    def __init__(self, queue: Queue, tape: Tape, cluster: ControllerCluster) -> None:
-        self._queue, self._tape, self._cluster = queue, tape, cluster
+    def __init__(self, queue: Queue, tape: Tape, cluster: ControllerCluster, tell: Tell) -> None:
+        self._queue, self._tape, self._cluster, self._tell = queue, tape, cluster, tell
         self._sender = Stranger()
         self._number = 0
 
     def begin(self) -> None:
         """Begin to decide."""
-        fault = self._tape.site("strangers", tuple(RARE)).decide(self._queue.now)
+        fault = self._tape.site("strangers", tuple(STRANGER)).decide(self._queue.now)
         leader = self._cluster.leader
         if fault is not None and leader is not None and leader.term is not None:
-            draw = stream(int(fault.value * 2**53), "stranger")
-            bodies = list(_requests(leader.image, draw))
-            self._tape.happened(fault)
             self._number += 1
-            request = wire.Request(0, self._number, bodies[int(draw() * len(bodies))])
-            self._cluster.arrive(self._sender, self._cluster.home, request)
+            self._tape.happened(fault)
+            seed = int(fault.value * 2**53)
+            self._ask(leader.image, stream(seed, "stranger"), stream(seed, "stranger's choice"))
         if not self._tape.is_quiet:
             self._queue.at(self._queue.now + TICK_MS, self.begin)
 
+    def _ask(self, image: Image, draw: Draw, choice: Draw) -> None:
+        """Ask a broker, or a controller. A sequence of its own decides which, and for which kind of thing."""
+        chosen = choice()
+        commands = list(_commands(image, choice)) if chosen < TO_BROKERS else []
+        if commands:
+            node, body = one(choice, commands)
+            self._tell(node, Command(NOBODY, self._number, body))
+            return
+        seldom = list(_seldom(image)) if chosen < TO_BROKERS + SEIZED else []
+        body_of_controller = one(choice, seldom) if seldom else one(draw, list(_requests(image, draw)))
+        request = wire.Request(0, self._number, body_of_controller)
+        self._cluster.arrive(self._sender, self._cluster.home, request)
 
-def _one(draw: Draw, items: Sequence[T]) -> T:
-    return items[int(draw() * len(items))]
+
+def _commands(image: Image, draw: Draw) -> Iterator[tuple[int, CommandBody]]:
+    """Commands to the owner of a stream that no client may give: for no record, or beyond what is there."""
+    owned = [each for each in sorted(image.streams) if image.current_range(each) is not None]
+    if not owned:
+        return
+    number = one(draw, owned)
+    owner, begin = owner_of(image, number), image.streams[number].start
+    yield owner, Append(number, 0, b"")
+    yield owner, Fetch(number, begin + 1, begin)
+    yield owner, Fetch(number, begin, ABSENT)
+    yield owner, Trim(number, ABSENT)
+
+
+def _seldom(image: Image) -> Iterator[wire.Body]:
+    """Requests that are possible for a moment only: an open of a stream whose seal its owner still has to commit."""
+    for number in sorted(image.streams):
+        owner, row = owner_of(image, number), image.streams[number]
+        if row.state is StreamState.CLOSED and image.active_entry(owner, number) is not None:
+            yield wire.OpenStreams(owner, _epoch(image, owner), (OpenItem(number, row.epoch + 1),))
 
 
 def _requests(image: Image, draw: Draw) -> Iterator[wire.Body]:
@@ -71,7 +103,7 @@ def _requests(image: Image, draw: Draw) -> Iterator[wire.Body]:
     if image.partitions:
         yield from _of_partition(image, draw)
     if image.nodes:
-        node = _one(draw, sorted(image.nodes))
+        node = one(draw, sorted(image.nodes))
         yield from _of_node(image, node)
         owned = [each for each in sorted(image.streams) if image.current_range(each) is not None]
         unopened = [each for each in sorted(image.streams) if image.current_range(each) is None]
@@ -80,7 +112,7 @@ def _requests(image: Image, draw: Draw) -> Iterator[wire.Body]:
             yield wire.OpenStreams(node, epoch, (OpenItem(unopened[0], row.epoch),))
             yield wire.CloseStreams(node, epoch, (CloseItem(unopened[0], row.epoch),))
         if owned:
-            chosen = _one(draw, owned)
+            chosen = one(draw, owned)
             current = image.current_range(chosen)
             assert current is not None, "the stream has an owner"
             yield from _of_stream(image, node, chosen, current)
@@ -181,7 +213,7 @@ def _of_topics() -> Iterator[wire.Body]:
 
 def _of_partition(image: Image, draw: Draw) -> Iterator[wire.Body]:
     """Moves, elections and changes of the ISR that are not possible now."""
-    (topic, number), row = _one(draw, sorted(image.partitions.items()))
+    (topic, number), row = one(draw, sorted(image.partitions.items()))
     wrong: list[tuple[int, ...]] = [(), (1, 2), (NOBODY,)]
     wrong += [(broker,) for broker, state in sorted(image.brokers.items()) if state == "fenced"]
     yield from (wire.AlterReassignments({topic: {number: brokers}}) for brokers in wrong)

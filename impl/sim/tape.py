@@ -13,14 +13,24 @@ import random
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
+from typing import TypeVar
 
 import msgspec
+
+Draw = Callable[[], float]
+"""The next number of a sequence, in [0, 1)."""
+T = TypeVar("T")
 
 
 def stream(seed: int, name: str) -> Callable[[], float]:
     """The sequence of numbers in [0, 1) that belongs to a name. The sequence is the same in every version of Python."""
     digest = blake2b(f"{seed}/{name}".encode(), digest_size=8).digest()
     return random.Random(int.from_bytes(digest, "big")).random  # noqa: S311 - a simulation, no secret
+
+
+def one(draw: Draw, items: Sequence[T]) -> T:
+    """One of some items, drawn evenly."""
+    return items[int(draw() * len(items))]
 
 
 class Fault(msgspec.Struct, frozen=True, gc=False):

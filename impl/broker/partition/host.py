@@ -96,8 +96,8 @@ class Host:
 
     def learn(self, batches: Sequence[metadata_log.MetadataBatch]) -> None:
         """Start the opens and closes that follow from new batches of metadata, which the image already includes."""
-        records = (record for batch in batches for record in batch.records)
-        keys = {(each.topic, each.partition) for each in records if isinstance(each, Partition | PartitionChange)}
+        changed = (each for batch in batches for each in batch.records if isinstance(each, Partition | PartitionChange))
+        keys = {(each.topic, each.partition) for each in changed if self._image().topics.get(each.topic)}  # Elastic.
         after = {key: self._image().partitions[key] for key in keys}
         before = {key: self._known[key] for key in keys if key in self._known}
         self._known |= after

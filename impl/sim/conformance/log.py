@@ -8,7 +8,9 @@ from impl.sim.conformance.lines import LineCollector, Processes
 from impl.sim.conformance.requests import Requests
 from impl.sim.conformance.takeovers import Takeovers
 from impl.sim.event_log import EventLog, ExecutedRequest
-from impl.sim.strangers import Stranger
+from impl.sim.neighbours import OUTSIDERS
+
+NAMES = {each.name for each in OUTSIDERS}
 
 
 def conform_log(log: EventLog) -> bytes:
@@ -25,8 +27,9 @@ def conform_log(log: EventLog) -> bytes:
     closes = Closes(lines, processes, requests)
     for index, event in enumerate(events):
         if isinstance(event[3], ExecutedRequest):
-            # A stranger is refused. Without a rule it may not be; then its effects have no cause in the log.
-            if event[3].sender != Stranger.name:
+            # A stranger is refused. Without a rule it may not be; then its effects have no cause in the log. What
+            # belongs to a neighbour concerns no model.
+            if event[3].sender not in NAMES:
                 requests.execute(index, event[3])
         elif event[1] in processes.of:
             takeovers.see(index, event)

@@ -22,7 +22,9 @@ from impl.sim.conformance.lines import LineCollector
 from impl.sim.conformance.registrations import Registrations
 from impl.sim.conformance.stream_set import StreamSet
 from impl.sim.event_log import AppendedBatch, Event, EventLog, ExecutedRequest
-from impl.sim.strangers import Stranger
+from impl.sim.neighbours import OUTSIDERS
+
+NAMES = {each.name for each in OUTSIDERS}
 
 
 def partition_logs(log: EventLog, *, elects: bool) -> dict[int, bytes]:
@@ -72,8 +74,9 @@ class _Writer:
         """The log."""
         for index, event in enumerate(self._events):
             now, name, kind, subject = event
-            if isinstance(subject, ExecutedRequest) and subject.sender == Stranger.name:
-                # It is refused. Without a rule it may not be; then its effects have no cause in the log.
+            if isinstance(subject, ExecutedRequest) and subject.sender in NAMES:
+                # A stranger is refused. Without a rule it may not be; then its effects have no cause in the log.
+                # What belongs to a neighbour concerns no model.
                 self._cause = None
             elif isinstance(subject, ExecutedRequest):
                 self._cause = now, name, subject

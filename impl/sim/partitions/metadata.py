@@ -67,7 +67,7 @@ class Metadata:
 
     def loads(self) -> Counter[int]:
         """By node: the number of partitions that are assigned to it."""
-        return Counter(row.replicas[0] for row in self.image.partitions.values())
+        return Counter(row.replicas[0] for row in self.image.partitions.values() if row.topic == TOPIC)
 
     def _opener(self, stream: int) -> int | None:
         """The node that has a stream open."""

@@ -71,4 +71,5 @@ class Operators:
         second = nodes[(operation.key + operation.hop) % len(nodes)]
         other = {first: second, second: first}
         rows = self._metadata.image.partitions
-        return {key: other[row.replicas[0]] for key, row in sorted(rows.items()) if row.replicas[0] in other}
+        own = ((key, row) for key, row in sorted(rows.items()) if row.topic == TOPIC)
+        return {key: other[row.replicas[0]] for key, row in own if row.replicas[0] in other}

@@ -73,3 +73,9 @@ def test_recorded_strangers_ask_again() -> None:
     requests = [[executed.request for executed, _ in of_strangers(run.log)] for run in (first, again)]
     assert requests[0]
     assert requests[0] == requests[1]
+
+
+def test_strangers_ask_brokers_for_nothing_that_is_there() -> None:
+    """Brokers refuse to append no record, and to read or trim beyond what is there."""
+    decided = {label for seed in SEEDS for label in check(asked(seed, 0)).run.decided}
+    assert {"CL-02.count", "CL-05.order", "CL-05.confirm", "CL-06.confirm"} <= decided
