@@ -35,7 +35,8 @@ class MoveOptions:
     Parameters
     ----------
     scenario
-        migrate: move a partition with a history from broker 1 to broker 2, and print how long each step takes.
+        migrate: move a partition with a history from broker 1 to broker 2, and print how long each step takes, for both
+        generations unless --generation names one.
     tail
         With --scenario: the bytes that the source has not uploaded when the move begins (500MiB).
     bandwidth

@@ -10,6 +10,7 @@ from impl.scenario.suggest import unknown, unknown_id
 from impl.scenario.switches import switches
 from impl.sim.case_file import PACKAGES, labels
 from impl.sim.check import Question
+from impl.sim.controller_settings import SETTINGS
 from impl.sim.faults import NAMED, PARTITION
 from impl.sim.options import Options
 
@@ -26,9 +27,11 @@ def drawn_question(
     generation: Literal["G0", "G1"] | None = None,
     clients: int | None = None,
     steps: int | None = None,
+    minutes: int | None = None,
     version: str | None = None,
     without: tuple[str, ...] = (),
     switch: tuple[str, ...] = (),
+    setting: tuple[str, ...] = (),
 ) -> Question:
     """The question of these options, each of which may be None for its default; ``steps``: the number of operations.
 
@@ -47,6 +50,7 @@ def drawn_question(
         clients=clients or PLAIN.clients,
         operations=PLAIN.operations if steps is None else steps,
         faults=_kinds(faults),
+        span_ms=PLAIN.span_ms if minutes is None else minutes * 60_000,
     )
     return Question(
         seed=seed,
@@ -55,6 +59,7 @@ def drawn_question(
         generation=generation or "G1",
         without=_checked("--without", "label", _labels_of(without), labels()),
         switches=_checked("--switch", "switch", switch, list(switches(PACKAGES))),
+        settings=_checked("--setting", "setting", setting, list(SETTINGS)),
     )
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Literal
 
-from cyclopts import Parameter, validators
+import attrs
 
 from holdfast.check.budget import Budget
 from holdfast.cli.options import Cores, Names, Switch
@@ -15,12 +14,13 @@ from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.ir.errors import UsageError
 from impl.cli import as_model as model_run
 from impl.cli import move as move_command
+from impl.cli.cluster_settings import NO_CLUSTER, ClusterSettings
 from impl.cli.guard_options import NO_GUARDS, GuardOptions
 from impl.cli.move import NO_MOVE, MoveOptions
 from impl.cli.question import drawn_question
 from impl.cli.question import refuse as _refuse
 from impl.cli.simulations import Simulations
-from impl.sim.case_file import MOST_NODES, MOST_STREAMS, CaseError, read_case
+from impl.sim.case_file import CaseError, read_case
 from impl.sim.check import CheckResult, Question
 from impl.sim.conformance.log import conform_log
 from impl.sim.conformance.partitions import partition_logs
@@ -28,9 +28,6 @@ from impl.sim.timeline import timeline as timeline_of
 
 KEEP = Path("corpus")
 
-Nodes = Annotated[int | None, Parameter(validator=validators.Number(gte=1, lte=MOST_NODES))]
-Streams = Annotated[int | None, Parameter(validator=validators.Number(gte=1, lte=MOST_STREAMS))]
-Steps = Annotated[int | None, Parameter(validator=validators.Number(gte=0, lte=1_000_000))]
 Jobs = Cores
 
 
@@ -41,16 +38,7 @@ def simulate(
     seed: int | None = None,
     seeds: str | None = None,
     jobs: Jobs = None,
-    faults: str | None = None,
-    brokers: Nodes = None,
-    streams: Streams = None,
-    partitions: Streams = None,
-    generation: Annotated[Literal["G0", "G1"] | None, Parameter(show_choices=False)] = None,
-    clients: Nodes = None,
-    steps: Steps = None,
-    version: Annotated[Literal["legacy", "V6"] | None, Parameter(show_choices=False)] = None,
     without: Names = (),
-    switch: Names = (),
     log: Path | None = None,
     history: str | None = None,
     timeline: Switch = False,
@@ -61,6 +49,7 @@ def simulate(
     keep_going: Switch = False,
     budget: str | None = None,
     json: Switch = False,
+    clusters: ClusterSettings = NO_CLUSTER,
     move: MoveOptions = NO_MOVE,
     rules: GuardOptions = NO_GUARDS,
     reports: Reports = NO_REPORTS,
@@ -81,28 +70,8 @@ def simulate(
         Run each seed from A to B, both included: A..B.
     jobs
         The number of processes for --seeds (one for each core).
-    faults
-        all: each run draws half of the kinds of faults (the default); none; or the kinds, such as pause,crash_fast.
-    brokers
-        The number of brokers (3).
-    streams
-        The number of streams at the beginning (4).
-    partitions
-        The number of partitions. Clients produce to them and read them, and operators move them. Without this option,
-        clients use streams.
-    generation
-        Who asks for the election after a move: G1, the target when it serves (the default), or G0, the source. With
-        --scenario: both.
-    clients
-        The number of clients (4).
-    steps
-        The number of operations of all clients together (300).
-    version
-        V6, which can close a stream before it is uploaded (the default), or legacy.
     without
         Switch off the rule with this label, or with WL-05 all rules WL-05.NAME. May be repeated.
-    switch
-        Build in a suspicious spot as AutoMQ has it, such as AM-20. May be repeated.
     log
         Write the event log of the run to this file, in the form that `holdfast conform` reads with --map. With
         --partitions, each partition also gets a log of its own beside it: run.0.ndjson, run.1.ndjson for run.ndjson.
@@ -126,6 +95,8 @@ def simulate(
         Stop at a limit of time or memory: 30s,2GB.
     json
         Print the result as JSON and nothing else.
+    clusters
+        Which clusters are simulated.
     move
         A move of one partition.
     rules
@@ -133,18 +104,14 @@ def simulate(
     reports
         Reports for other tools.
     """
+    sizes = clusters.given
+    generation, version = sizes.pop("--generation"), sizes.pop("--version")
     drawn: dict[str, object] = {
         "--seed": seed,
         "--seeds": seeds,
         "--jobs": jobs,
-        "--faults": faults,
-        "--brokers": brokers,
-        "--streams": streams,
-        "--partitions": partitions,
-        "--clients": clients,
-        "--steps": steps,
+        **sizes,
         "--without": without or None,
-        "--switch": switch or None,
         "--keep": keep,
         "--keep-going": keep_going or None,
         "--no-shrink": None if shrink else True,
@@ -163,7 +130,7 @@ def simulate(
         given = {"FILE": file, **drawn, **shown_of_run, "--as-model": as_model}
         _refuse(given, "it belongs to runs under faults, and --scenario has none")
         reports.refuse("a move has no verdict")
-        return move_command.run(move, history, version, generation, json=json)
+        return move_command.run(move, history, clusters.version, clusters.generation, json=json)
     _refuse(move.given, "it belongs to --scenario migrate")
     limits = _limits(budget)
     question, numbers = Question(seed=0), range(1)
@@ -182,19 +149,7 @@ def simulate(
             _refuse({"--jobs": jobs, "--keep-going": keep_going or None}, "there is one run without --seeds")
         else:
             _refuse(single, "it shows one run; give --seed instead of --seeds")
-        question = drawn_question(
-            numbers[0],
-            faults=faults,
-            brokers=brokers,
-            streams=streams,
-            partitions=partitions,
-            generation=generation,
-            clients=clients,
-            steps=steps,
-            version=version,
-            without=without,
-            switch=switch,
-        )
+        question = drawn_question(numbers[0], **attrs.asdict(clusters), without=without)
     reports.prepare(json=json)
     history_file = None if history is None else Path(history)
     for path in (log, history_file):

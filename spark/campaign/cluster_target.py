@@ -79,7 +79,7 @@ class ClusterTarget:
         sizes += [] if options.partitions else [f"{options.streams} streams"]
         faults = options.faults if isinstance(options.faults, str) else ", ".join(options.faults)
         drawn = [] if faults == "all" else [f"faults {faults}"]
-        built_in = [f"with {each}" for each in self.question.switches]
+        built_in = [f"with {each}" for each in (*self.question.switches, *self.question.settings)]
         return TargetHeader(
             kind="cluster",
             model=", ".join([f"cluster {self.question.version}", *sizes, *drawn, *built_in]),

@@ -43,8 +43,10 @@ class ClusterOptions:
     partitions: int | None = None
     clients: int | None = None
     steps: int | None = None
+    minutes: Annotated[int | None, OPTIONAL] = None
     faults: str | None = None
     switch: tuple[str, ...] = ()
+    setting: Annotated[tuple[str, ...], OPTIONAL] = ()
 
     @property
     def given(self) -> dict[str, object]:

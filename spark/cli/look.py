@@ -30,7 +30,7 @@ from spark.campaign.tables import TIMING, to_parquet
 from spark.campaign.targets import target_of
 from spark.campaign.text import render_status
 from spark.campaign.work import coverage_row, runs_row
-from spark.cli.cluster_options import NO_CLUSTER, OPERATIONS, refuse
+from spark.cli.cluster_options import NO_CLUSTER, OPERATIONS, options_of, refuse
 from spark.cli.run import exit_code
 from spark.cluster.storage import FileStorage, open_storage
 
@@ -189,7 +189,7 @@ def _measure(name: str, scope: str | None, depth: int | None, traces: int) -> Me
             depth=OPERATIONS,
             seed=0,
             traces_per_unit=each,
-            cluster=NO_CLUSTER.options(),
+            cluster=options_of(NO_CLUSTER),
         )
     else:
         chosen = scope_of_runs(load_variant(name), scope)

@@ -27,7 +27,7 @@ from spark.campaign.summary import Summary, summarise
 from spark.campaign.targets import target_of
 from spark.campaign.text import render_summary, timing_line
 from spark.campaign.units import Target
-from spark.cli.cluster_options import NO_CLUSTER, OPERATIONS, ClusterSettings, refuse
+from spark.cli.cluster_options import NO_CLUSTER, OPERATIONS, ClusterSettings, options_of, refuse
 from spark.cli.log_options import NO_LOGS, LogSettings
 from spark.cli.options import NO_SETTINGS, SparkSettings
 from spark.cluster.session import start_cluster
@@ -132,7 +132,7 @@ def run(
         refuse(of_models, "it belongs to models, and not to clusters")
         refuse(logs.given, f"it belongs to --target {LOGS}")
         config = _of_clusters(
-            clusters.options(),
+            options_of(clusters),
             parse_count("--runs", runs or RUNS_DRAWN),
             seed_number(seed or SEED),
             without,
