@@ -74,6 +74,11 @@ def fails_without(scenario: Scenario, name: str) -> bool:
         return run(scenario).failure is not None
 
 
+def tells_lack(scenario: Scenario, name: str) -> bool:
+    """Whether a scenario fails without a rule and passes with all rules. ``name``: as for ``fails_without``."""
+    return fails_without(scenario, name) and run(scenario).failure is None
+
+
 def labels_of(label: str) -> tuple[str, ...]:
     """The labels of a model's rule in the controller; none if the rule is not the controller's.
 

@@ -16,8 +16,9 @@ from holdfast.ir.load import model_folders
 from impl.bridge.guards.making import made
 from impl.bridge.guards.page import page
 from impl.bridge.guards.progress import GuardProgress
-from impl.bridge.guards.row import FILE, GuardStore, read, text, undecided, unfound
+from impl.bridge.guards.row import FILE, GuardRow, GuardStore, read, text, unfound
 from impl.bridge.guards.trial import TRIES
+from impl.bridge.guards.unreachable import undecided, wrongly_listed
 from impl.cli.guard_options import GuardOptions
 from impl.sim.mix import RUNS
 
@@ -27,7 +28,8 @@ COMPLETE, INCOMPLETE, OUT_OF_BUDGET = 0, 10, 20
 def run(options: GuardOptions, jobs: int | None, limits: Budget) -> int:
     """Try all rules, or write the page. Returns the exit code.
 
-    After trials it is 10 if a rule decided nothing or nothing finds its lack, and 20 if a limit came first.
+    After trials it is 10 if nothing finds the lack of a rule, or if a rule decided nothing without a reason that is
+    listed, or something in spite of one. It is 20 if a limit came first.
     """
     meter = Meter(limits)
     for path in (options.guards, options.resume):
@@ -42,7 +44,8 @@ def run(options: GuardOptions, jobs: int | None, limits: Budget) -> int:
 
         with interruptible(meter), Ticker() as ticker:
             processes = jobs or len(os.sched_getaffinity(0))
-            store = made(numbers, GuardProgress(options.resume), processes, ticker.show, go_on, options.tries or TRIES)
+            progress, tries = GuardProgress(options.resume), options.tries or TRIES
+            store = made(numbers, progress, processes, ticker.show, go_on, tries, _stored())
         write(FILE, text(store))
         note(f"holdfast: stored in {FILE}")
     else:
@@ -54,6 +57,14 @@ def run(options: GuardOptions, jobs: int | None, limits: Budget) -> int:
     if meter.spent is not None:
         note(f"holdfast: ended by {meter.spent}; go on with --resume")
     return code if meter.spent is None else OUT_OF_BUDGET
+
+
+def _stored() -> tuple[GuardRow, ...]:
+    """The rows of the last trials; none if the file is lost or damaged, which the new rows mend."""
+    try:
+        return read().rows
+    except UsageError:
+        return ()
 
 
 def page_of(store: GuardStore) -> str:
@@ -69,7 +80,11 @@ def _report(store: GuardStore) -> int:
     counted = Counter("redundant" if row.partner else row.finder for row in store.rows)
     said = ", ".join(f"{number} {way or 'found by nothing'}" for way, number in counted.most_common())
     say(f"{len(store.rows)} rules, {store.runs:,} runs of the default mix: {said}")
-    lacking = {"decided nothing": undecided(store.rows), "found by nothing": unfound(store.rows)}
+    lacking = {
+        "decided nothing, and no reason is listed": undecided(store.rows),
+        "decided something, though a reason is listed why they cannot": wrongly_listed(store.rows),
+        "found by nothing": unfound(store.rows),
+    }
     for what, labels in lacking.items():
         if labels:
             say(f"{what}: {', '.join(labels)}")

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from holdfast.check.worker_pool import WorkerPool
 from holdfast.cli.app import main
 from holdfast.ir.errors import UsageError
-from impl.bridge.guards.making import _counted, _is_open, _tasks
+from impl.bridge.guards import trial
+from impl.bridge.guards.making import _counted, _is_open, _prepare, _tasks, _without_assertions
 from impl.bridge.guards.progress import GuardProgress, RunDecisions
-from impl.bridge.guards.row import NOT_TRIED, GuardRow, GuardStore, read, text, undecided, unfound
+from impl.bridge.guards.row import NOT_TRIED, GuardRow, GuardStore, read, text, unfound
 from impl.bridge.guards.trial import NOTHING, TRIES, GuardTrial, Lack, evidence, reached
+from impl.bridge.guards.unreachable import REASONS, undecided, wrongly_listed
 from impl.bridge.guards.walk import disagreement
+from impl.bridge.missing_rules import fails_without, tells_lack
 from impl.bridge.pairings import pairing
 from impl.rules import guards
+from impl.scenario.language import read_file, read_text
 from impl.sim.check import check
 from impl.sim.mix import command, question
+
+FAILING = """\
+name: it expects a stream that nobody has created
+steps:
+  - {op: describe, stream: 9, expect: {streams: [{stream: 9}]}}
+"""
+"""A scenario whose last step fails with all rules."""
 
 
 def first_run(version: str, partitions: int, kinds: int) -> int:
@@ -86,6 +99,53 @@ def test_a_rule_that_decided_nothing_is_named() -> None:
     rows = (GuardRow(label="ST-12"), GuardRow(label="ST-14", decided=1, runs=1, finder="oracle", by="log", run=1))
     assert undecided(rows) == ["ST-12"]
     assert unfound(rows) == ["ST-12"]
+
+
+def test_a_rule_that_cannot_decide_is_listed() -> None:
+    """A listed rule may decide nothing. If it decides something, the list is wrong. Its rules exist, in their order."""
+    rows = (GuardRow(label="CS-27"), GuardRow(label="CA-04", decided=1, runs=1), GuardRow(label="ST-12"))
+    assert undecided(rows) == ["ST-12"]
+    assert wrongly_listed(rows) == ["CA-04"]
+    assert list(REASONS) == [label for label in guards() if label in REASONS]
+
+
+def asserts(_: int) -> bool:
+    """Whether assertions are on in this process."""
+    return __debug__
+
+
+def test_assertions_are_off_in_the_processes_that_try_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rule is not found by an assertion in a node. Where assertions are on, nothing is tried."""
+    monkeypatch.setenv("PYTHONOPTIMIZE", "")
+    with _without_assertions(), WorkerPool(1, _prepare, None) as pool:
+        assert list(pool.in_order(asserts, [1], lambda _: None)) == [False]
+    assert os.environ["PYTHONOPTIMIZE"] == ""
+    assert asserts(1)
+    with pytest.raises(RuntimeError, match="assertions are on"):
+        _prepare(None)
+
+
+def test_a_scenario_that_fails_anyway_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a scenario that passes with all rules counts: the first of the two fails with and without the rule."""
+    path = Path("tests/scenarios/streams/open.yaml")
+    sound = next(each for each in read_file(path) if tells_lack(each, "ST-16.back"))
+    steps = (*sound.steps, read_text(FAILING)[0].steps[-1])
+    broken = msgspec.structs.replace(sound, name="broken", steps=steps)
+    assert fails_without(broken, "ST-16.back")
+    assert not tells_lack(broken, "ST-16.back")
+    monkeypatch.setattr(trial, "_scenarios", lambda: [("broken.yaml", broken)])
+    assert trial._by_scenarios("ST-16.back") == NOTHING
+    monkeypatch.setattr(trial, "_scenarios", lambda: [("broken.yaml", broken), ("open.yaml", sound)])
+    assert trial._by_scenarios("ST-16.back").file == "open.yaml"
+
+
+def test_the_run_that_an_oracle_objected_to_is_tried_first() -> None:
+    """An earlier row names a run, and that run alone is made; a row of another finder changes nothing."""
+    number = first_run("legacy", 0, 1)
+    before = GuardRow(label="CL-08.confirm", finder="oracle", by="heal", run=number)
+    tasks = {each.trial.label: each for each in _tasks([], before={"CL-08.confirm": before})}
+    assert tasks["CL-08.confirm"].trial.before == before
+    assert tasks["ST-14"].trial.before is None
 
 
 def test_a_file_without_rows_is_refused(tmp_path: Path) -> None:

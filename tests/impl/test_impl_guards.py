@@ -11,6 +11,7 @@ import pytest
 from holdfast.cli.app import main
 from impl.bridge.guards.row import FILE, GuardRow, GuardStore, read, text
 from impl.bridge.guards.trial import GuardEvidence, repeated
+from impl.bridge.guards.unreachable import REASONS, wrongly_listed
 from impl.cli.guards import page_of
 from impl.rules import guards
 from impl.sim.check import check
@@ -41,6 +42,11 @@ def test_the_page_is_what_is_generated() -> None:
 def test_the_file_is_as_it_is_written() -> None:
     """The file reads as the command writes it, so that an update changes only the rows that differ."""
     assert text(STORED) == FILE.read_text(encoding="utf-8")
+
+
+def test_the_list_of_rules_that_cannot_decide_is_true() -> None:
+    """None of them decided anything in the stored runs."""
+    assert wrongly_listed(STORED.rows) == []
 
 
 def shows(row: GuardRow) -> None:
@@ -79,6 +85,7 @@ def test_the_page_says_what_finds_a_lack() -> None:
     """Each way has its words and its command."""
     of_run: dict[str, Any] = {"decided": 1_200, "runs": 3, "reached": 2, "run": 6}
     rows = (
+        GuardRow(label="CS-27"),
         GuardRow(label="ST-12", finder="oracle", by="log", said="two values", faults=("loss",), **of_run),
         GuardRow(label="ST-14", finder="oracle", by="log", file="corpus/a.json", said="two values"),
         GuardRow(label="ST-15", finder="conform", by="fast_close", said="open()", **of_run),
@@ -94,9 +101,10 @@ def test_the_page_says_what_finds_a_lack() -> None:
     }
     made = command(question(6))
     assert (
-        "20 runs, 8 rules: 2 oracle, 1 conform, 1 machine, 1 redundant, 1 scenario, 1 not found, 1 not tried." in page
+        "20 runs, 9 rules: 2 not found, 2 oracle, 1 conform, 1 machine, 1 redundant, 1 scenario, 1 not tried." in page
     )
-    assert "3 rules decided nothing in these runs: ST-14, ST-16, ST-22." in page
+    assert "3 rules decided nothing, though a run may reach them: ST-14, ST-16, ST-22." in page
+    assert f"No run of a simulated cluster reaches 1 rules:\n\n- CS-27: {REASONS['CS-27']}.\n\n| rule" in page
     assert cells["ST-12"][1:5] == [
         *("loss (run 2)", "1,200 in 3", "**oracle** log: two values"),
         f"`{made} --without ST-12`",

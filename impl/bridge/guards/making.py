@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import takewhile
+from types import MappingProxyType
 from typing import TypeVar
 
 import msgspec
@@ -39,8 +40,11 @@ def made(
     show: Callable[[str], None],
     go_on: Callable[[], bool],
     tries: int = TRIES,
+    before: Sequence[GuardRow] = (),
 ) -> GuardStore:
     """The rows of all rules. ``show`` is told how much is left; ``tries``: as for ``GuardTrial``.
+
+    ``before``: the rows of an earlier trial, whose runs are tried first.
 
     If ``go_on`` says no, the rules that were not tried have rows without a finder. Raises ViolatedMixError.
     """
@@ -59,7 +63,7 @@ def made(
             if run.violated and is_sound(question(run.number)):
                 problem = f"run {run.number} of the mix is violated with all rules"
                 raise ViolatedMixError(f"{problem}: {run.violated}; mend the implementation first")
-        every = list(_tasks(runs, tries))
+        every = list(_tasks(runs, tries, {row.label: row for row in before}))
         # The rules that most runs reach are tried first: they take least time, and a limit may come.
         tasks = sorted(every, key=lambda each: (-each.runs, each.trial.label))
         tasks = [each for each in tasks if _is_open(each, progress.rows.get(each.trial.label))]
@@ -129,13 +133,15 @@ class RowTask(msgspec.Struct, frozen=True):
     kinds: tuple[str, ...]
 
 
-def _tasks(made: Sequence[RunDecisions], tries: int = TRIES) -> Iterator[RowTask]:
+def _tasks(
+    made: Sequence[RunDecisions], tries: int = TRIES, before: Mapping[str, GuardRow] = MappingProxyType({})
+) -> Iterator[RowTask]:
     """The task of each rule."""
     for label in guards():
         deciding = [each for each in made if label in each.decided]
         simplest = min(deciding, key=lambda each: (len(each.kinds), each.number), default=None)
         yield RowTask(
-            GuardTrial(label, _tried(deciding, label)[:tries], tries),
+            GuardTrial(label, _tried(deciding, label)[:tries], tries, before.get(label)),
             sum(each.decided[label] for each in deciding),
             len(deciding),
             None if simplest is None else simplest.number,

@@ -9,6 +9,7 @@ from typing import Any
 
 from holdfast.check.mutate.guards import Guard, GuardTable, because
 from impl.bridge.guards.row import NOT_TRIED, GuardRow, GuardStore
+from impl.bridge.guards.unreachable import REASONS, undecided
 from impl.sim.mix import command, question
 
 LONGEST, WIDTH = 120, 120
@@ -19,7 +20,8 @@ HEAD = """\
 
 Every rule of the [reference implementation](simulate.md) with a label, what reaches it, and what finds its removal.
 The runs are those of the *default mix* (`impl/sim/mix.py`): half of them with streams and half with partitions, of both
-versions and both generations, with no faults, with few kinds, or with half of all kinds. Assertions are switched off.
+versions and both generations, with no faults, with few kinds, or with half of all kinds. Some have another setting of
+the controllers, or somebody else who uses these. Assertions are switched off.
 
 - *reached by*: the kinds of faults with which a run of the mix reaches the rule; without any one of them it does not.
 - *decided*: how often the rule refused a request or decided a branch, and in how many runs.
@@ -47,9 +49,7 @@ def page(
     counted = Counter(_way(row) for row in store.rows)
     ways = ", ".join(f"{number} {way}" for way, number in counted.most_common())
     lines = [HEAD, *_wrapped(f"{store.runs:,} runs, {len(store.rows)} rules: {ways}.")]
-    idle = [row.label for row in store.rows if not row.decided]
-    if idle:
-        lines += _wrapped(f"{len(idle)} rules decided nothing in these runs: {', '.join(idle)}.")
+    lines += _idle(store.rows)
     lines += ["| rule | reached by | decided | found by | the run | in the models |", "|---|---|---|---|---|---|"]
     for row in store.rows:
         models = "<br>".join(_in_models(row.label, tables, results, link))
@@ -60,6 +60,18 @@ def page(
 
 def _wrapped(text: str) -> list[str]:
     return [*textwrap.wrap(text, WIDTH, break_on_hyphens=False), ""]
+
+
+def _idle(rows: Sequence[GuardRow]) -> Iterator[str]:
+    """The rules that decided nothing: first those without a reason, then those that cannot, each with its reason."""
+    if missed := undecided(rows):
+        yield from _wrapped(f"{len(missed)} rules decided nothing, though a run may reach them: {', '.join(missed)}.")
+    listed = [row.label for row in rows if not row.decided and row.label in REASONS]
+    if listed:
+        yield from _wrapped(f"No run of a simulated cluster reaches {len(listed)} rules:")
+        for label in listed:
+            yield from textwrap.wrap(f"- {label}: {REASONS[label]}.", WIDTH, subsequent_indent="  ")
+        yield ""
 
 
 def _way(row: GuardRow) -> str:

@@ -73,11 +73,6 @@ def read(path: Path = FILE) -> GuardStore:
         raise UsageError(f"{path}: holds no rows of rules ({error}); {remedy}") from error
 
 
-def undecided(rows: Iterable[GuardRow]) -> list[str]:
-    """The rules that decided nothing."""
-    return [row.label for row in rows if not row.decided]
-
-
 def unfound(rows: Iterable[GuardRow]) -> list[str]:
     """The rules whose removal nothing finds."""
     return [row.label for row in rows if not row.finder]

@@ -17,7 +17,7 @@ import msgspec
 from impl.bridge.guards.conformance import objection
 from impl.bridge.guards.row import Finder, GuardRow
 from impl.bridge.guards.walk import disagreement
-from impl.bridge.missing_rules import fails_without
+from impl.bridge.missing_rules import tells_lack
 from impl.bridge.pairings import PAIRINGS, pairing
 from impl.rules import without
 from impl.scenario.language import Scenario, read_file
@@ -34,12 +34,14 @@ class GuardTrial(msgspec.Struct, frozen=True):
     """The task of a process: a rule, and runs of the default mix in each of which it decided something.
 
     ``tries``: the number of runs that are made without the rule, and of walks beside each model that has it. A quarter
-    of the runs is judged by models, and half of them is made without the rule and a partner.
+    of the runs is judged by models, and half of them is made without the rule and a partner. ``before``: the row of an
+    earlier trial. If an oracle found the lack then, it is asked about the same run first.
     """
 
     label: str
     numbers: tuple[int, ...]
     tries: int = TRIES
+    before: GuardRow | None = None
 
     @property
     def partners(self) -> int:
@@ -130,6 +132,9 @@ def _found(trial: GuardTrial) -> Iterator[GuardEvidence]:
     numbers, lack = trial.numbers[: trial.tries], Lack(trial.label)
     judged = numbers[: -(-trial.tries // 4)]
     yield _by_kept_run(trial.label)
+    before = trial.before
+    if before is not None and before.finder == "oracle" and before.run is not None and not before.partner:
+        yield lack.by_oracle([before.run])
     yield lack.by_oracle(numbers)
     yield lack.by_walks(_models(trial.label), trial.tries)
     yield lack.by_conformance(judged)
@@ -183,9 +188,9 @@ def _by_kept_run(label: str) -> GuardEvidence:
 
 
 def _by_scenarios(label: str) -> GuardEvidence:
-    """The first scenario that fails without a rule."""
+    """The first scenario that fails without a rule, and passes with all rules."""
     for file, scenario in _scenarios():
-        if fails_without(scenario, label):
+        if tells_lack(scenario, label):
             return GuardEvidence("scenario", file=file, said=scenario.name)
     return NOTHING
 

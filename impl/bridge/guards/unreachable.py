@@ -1,0 +1,39 @@
+"""The rules that decide nothing in any run of a simulated cluster, each with the reason.
+
+A reason is checked against the runs of the default mix: it is an error if a rule of this list decides something there,
+or if a rule that is not listed decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from impl.bridge.guards.row import GuardRow
+
+REASONS: Mapping[str, str] = {
+    "CA-04": "each start stores the origin (CA-27, CA-41); only metadata of another version lack it",
+    "CA-22.replicas": "no request leaves a partition with none but added replicas; only metadata of another version do",
+    "CP-01.sanity": "a compaction checks its own output, and writes all that it has read",
+    "CS-27": "the record that opens a stream comes with a range of the stream",
+    "EL-12.tag": "a change of the leader epoch disarms the timer before (EL-13)",
+    "ND-03.listed": "no stream is opened on a node that still has to commit a seal of it (ST-15)",
+    "ND-03.many": "the ranges of a stream do not overlap, so one of them at most has the start of a seal",
+    "ND-03.none": "a fast close writes the range and its seal together, and a trim moves both (ST-44.lift)",
+    "OB-02.redundant": "each caller asks before whether the object is committed already (CS-03, CS-07, CO-04)",
+    "PL-01.stopped": "a shutdown closes all streams before it stops the storage, and opens none after that",
+    "PL-13.gap": "only lost data leave a gap, and the other rules exclude a loss",
+    "RA-08.cap": "a request of that size needs a topic of more than 50,000 partitions",
+    "RA-47.recovery": "no message of the wire carries a recovery state",
+    "WL-06.newest": "the object that says what is trimmed is newer than all that is trimmed",
+}
+"""By label: why no run reaches the rule."""
+
+
+def wrongly_listed(rows: Iterable[GuardRow], reasons: Mapping[str, str] = REASONS) -> list[str]:
+    """The rules of the list that decided something."""
+    return [row.label for row in rows if row.decided and row.label in reasons]
+
+
+def undecided(rows: Iterable[GuardRow], reasons: Mapping[str, str] = REASONS) -> list[str]:
+    """The rules that decided nothing, and are not listed."""
+    return [row.label for row in rows if not row.decided and row.label not in reasons]
