@@ -94,9 +94,14 @@ class LogTarget:
 
 
 def logs_in(options: LogCollection) -> tuple[FileStorage, tuple[str, ...]]:
-    """The place of the logs, and their names, sorted: each file in the place is a log. Raises UsageError if none is."""
+    """The place of the logs, and their names, sorted: each file in the place is a log.
+
+    Raises UsageError if the place is missing, or holds no file.
+    """
     storage = open_storage(options.place, options.s3 if options.place.startswith("s3://") else None, "--in")
     names = storage.list("")
+    if not names and not options.place.startswith("s3://") and not Path(options.place).is_dir():
+        raise UsageError(f"--in {options.place}: does not exist; name a folder with one file for each log")
     if not names:
         raise UsageError(f"--in {options.place}: holds no file; name a folder with one file for each log")
     return storage, tuple(names)

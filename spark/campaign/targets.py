@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
+from holdfast.ir.errors import UsageError
+from holdfast.ir.load import model_names
+from holdfast.ir.similar_names import did_you_mean
 from holdfast.ir.variants import load_variant
 from spark.campaign.config import Config
 from spark.campaign.model_target import ModelTarget
 from spark.campaign.units import Target
+
+
+def check_name(target: str, others: Sequence[str]) -> None:
+    """Raise UsageError if a target is neither the name of a model, nor a file, nor one of the ``others``."""
+    names = [*others, *model_names()]
+    if target in names or not target.isidentifier() or Path(f"{target}.py").is_file():
+        return  # A file may be missing, too. What loads it says so.
+    hint = did_you_mean(target, names, f"give {', '.join(others)} or a name that `holdfast models` lists", cutoff=0.5)
+    raise UsageError(f"--target {target}: there is no such target; {hint}")
 
 
 def target_of(config: Config) -> Target:

@@ -27,7 +27,7 @@ from spark.campaign.reading import read_campaign
 from spark.campaign.record import campaign_record
 from spark.campaign.summary import Summary, summarise
 from spark.campaign.tables import TIMING, to_parquet
-from spark.campaign.targets import target_of
+from spark.campaign.targets import check_name, target_of
 from spark.campaign.text import render_status
 from spark.campaign.work import coverage_row, runs_row
 from spark.cli.cluster_options import NO_CLUSTER, OPERATIONS, options_of, refuse
@@ -192,6 +192,7 @@ def _measure(name: str, scope: str | None, depth: int | None, traces: int) -> Me
             cluster=options_of(NO_CLUSTER),
         )
     else:
+        check_name(name, (CLUSTER,))
         chosen = scope_of_runs(load_variant(name), scope)
         config = Config(
             target=name,

@@ -24,7 +24,7 @@ from spark.campaign.model_target import ModelTarget
 from spark.campaign.reading import read_campaign
 from spark.campaign.record import campaign_record
 from spark.campaign.summary import Summary, summarise
-from spark.campaign.targets import target_of
+from spark.campaign.targets import check_name, target_of
 from spark.campaign.text import render_summary, timing_line
 from spark.campaign.units import Target
 from spark.cli.cluster_options import NO_CLUSTER, OPERATIONS, ClusterSettings, options_of, refuse
@@ -143,6 +143,7 @@ def run(
     else:
         refuse(clusters.given, f"it belongs to --target {CLUSTER}")
         refuse(logs.given, f"it belongs to --target {LOGS}")
+        check_name(target, (CLUSTER, LOGS))
         system = load_variant(target, variant, without)
         wanted, chosen = parse_count("--runs", runs or RUNS_DRAWN), scope_of_runs(system, scope)
         config = Config(

@@ -186,6 +186,18 @@ REFUSED = {
     "no seed": (("run", "--target", TABLE, "--out", "{tmp}/a", "--seed", "x"), "--seed x"),
     "no master": (("run", "--target", TABLE, "--out", "{tmp}/a", "--master", "nowhere"), "--master is 'nowhere'"),
     "no model": (("run", "--target", "tables", "--out", "{tmp}/a"), "tables"),
+    "nearly a target": (("run", "--target", "clutser", "--out", "{tmp}/a"), "no such target; did you mean cluster"),
+    "nearly logs": (
+        ("run", "--target", "logs", "--out", "{tmp}/a"),
+        "--target logs: there is no such target; did you mean log",
+    ),
+    "no target": (("run", "--target", "xyzzy", "--out", "{tmp}/a"), "give cluster, log or a name that"),
+    "a plan of logs": (("plan", "--target", "clutser", "--runs", "9", "--cores", "2"), "did you mean cluster"),
+    "no steps of a cluster": (
+        ("run", "--target", "cluster", "--steps", "0", "--out", "{tmp}/a"),
+        "--steps 0: a run of",
+    ),
+    "no setting": (("run", "--target", "cluster", "--setting", "min", "--out", "{tmp}/a"), "--setting: "),
     "no property": (("run", "--target", TABLE, "--out", "{tmp}/a", "--property", "none"), "no property 'none'"),
     "a file": (("run", "--target", TABLE, "--out", "{tmp}/file"), "file"),
     "an unknown option": (("run", "--target", TABLE, "--out", "{tmp}/a", "--trace", "5"), "--trace"),

@@ -155,7 +155,9 @@ def test_logs_in_a_bucket_are_judged(holdfast: Run, s3: str, keys: tuple[str, st
     [
         (("--target", "log", "--model", "fast_close"), "--target log needs --in"),
         (("--target", "log", "--in", "{logs}"), "--target log needs --model"),
-        (("--target", "log", "--in", "nowhere", *MODEL), "--in nowhere: holds no file"),
+        (("--target", "log", "--in", "nowhere", *MODEL), "--in nowhere: does not exist; name a folder"),
+        (("--target", "log", "--in", "{file}", *MODEL), "which is a file; name a folder"),
+        (("--target", "log", "--in", "{empty}", *MODEL), "holds no file; name a folder"),
         (("--target", "log", "--in", "{logs}", *MODEL, "--runs", 3), "--runs: it belongs to runs that are drawn"),
         (("--target", "log", "--in", "{logs}", *MODEL, "--brokers", 3), "--brokers: it belongs to runs"),
         (("--target", "ownership", "--in", "{logs}"), "--in: it belongs to --target log"),
@@ -166,7 +168,10 @@ def test_wrong_options_are_one_line(
     holdfast: Run, logs: Path, tmp_path: Path, words: tuple[object, ...], message: str
 ) -> None:
     """A missing or wrong option is one line, and no campaign begins."""
-    given = [str(logs) if word == "{logs}" else word for word in words]
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").touch()
+    places = {"{logs}": str(logs), "{empty}": str(tmp_path / "empty"), "{file}": str(tmp_path / "file")}
+    given = [places.get(str(word), word) for word in words]
     ran = holdfast("campaign", "run", *given, "--out", tmp_path / "a")
     assert ran.code == 2
     assert message in ran.err
