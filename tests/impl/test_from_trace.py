@@ -85,6 +85,50 @@ def test_every_finding_becomes_a_scenario(finding: Finding) -> None:
     check_finding(finding)
 
 
+MUTANTS = [
+    ("ownership", "ST-12", "ST-12"),
+    ("ownership", "ST-14", "ST-14"),
+    ("ownership", "ST-21", "ST-21"),
+    ("ownership", "ST-44.lift", "ST-44.lift"),
+    ("ownership", "CK-02.node", "CK-02.node"),
+    ("ownership", "CS-28", "CS-28"),
+    ("ownership", "CS-29b", "CS-29b"),
+    ("fast_close", "ST-37.entry", "ST-37.entry"),
+    ("fast_close", "CS-29a", "CS-29a"),
+    ("cancellation", "CA-43", "CA-43"),
+    ("replica_reassignment", "RA-44", "RA-44"),
+    ("replica_reassignment", "CA-22", "CA-22"),
+    ("replica_reassignment", "CA-26", "CA-26.min_isr"),
+]
+"""Models, a rule that each may lack, and the rule of the controller that is the same. The controller has no rule that
+the runs of five findings lack, and here it has one for each."""
+QUICK_MUTANTS = MUTANTS[1:7:4]
+
+
+def check_mutant(model: str, removed: str, own: str, capsys: Captured) -> None:
+    """The scenario of the shortest run without a rule passes with all rules, and fails without the same rule."""
+    assert main(["check", model, "--scope", "tiny", "--without", removed]) == 12
+    made = scenario_of(LINE.findall(capsys.readouterr().out)[0])
+    (scenario,) = read_text(made.text)
+    rules = needed(scenario, made.own)
+    assert rules.verdict.failure is None
+    assert (own, True) in rules.own
+    assert all(label.partition(".")[0] == own.partition(".")[0] for label, _ in rules.own)
+
+
+@pytest.mark.parametrize(("model", "removed", "own"), QUICK_MUTANTS)
+def test_mutant_becomes_a_scenario(model: str, removed: str, own: str, capsys: Captured) -> None:
+    """A run that a model has without a rule fails on the controller without the same rule."""
+    check_mutant(model, removed, own, capsys)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("model", "removed", "own"), MUTANTS)
+def test_every_mutant_becomes_a_scenario(model: str, removed: str, own: str, capsys: Captured) -> None:
+    """The same holds for each of these rules."""
+    check_mutant(model, removed, own, capsys)
+
+
 def line_of(page: str) -> str:
     """The replay line of a finding."""
     return next(finding.line for finding in FINDINGS if finding.page == page)
