@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -15,9 +16,13 @@ import psutil
 import pytest
 
 from holdfast.ir.errors import UsageError
+from impl.sim.check import Question, check
+from impl.sim.conformance.log import conform_log
+from impl.sim.options import Options
 from spark.cluster.processes import end_session
 from spark.cluster.settings import LOOPBACK, SparkOptions, arguments, environment, read_master
 from spark.cluster.standalone import ClusterSize, StandaloneCluster, main
+from tests.conform.simulated_logs import without_an_open
 from tests.spark.running import BROKEN, TABLE, place, tables
 from tests.spark.terminal_process import PATIENCE, TerminalProcess
 from tests.spark.worker_python import needed, worker_python
@@ -96,33 +101,52 @@ def test_tasks_share_no_environment(standalone: StandaloneCluster, python: Path)
 class ClusterCase:
     """A command whose answer must not depend on where it runs.
 
-    ``words``: the command; ``OUT`` stands for a folder, and ``--master`` is added. ``half``: whether the folder shows
-    that the work is about half done. ``whole``: the answer in the folder, compared byte for byte.
+    ``words``: the command; ``OUT`` and ``LOGS`` stand for folders, and ``--master`` is added. ``half``: whether the
+    folder shows that the work is about half done. ``whole``: the answer in the folder, compared byte for byte.
+    ``prepare`` fills the folder of logs.
     """
 
     words: tuple[object, ...]
     code: int
     half: Callable[[Path], bool]
     whole: Callable[[Path], dict[str, bytes]]
+    prepare: Callable[[Path], None] = lambda _: None
 
     def start(self, folder: Path, master: str, cluster: StandaloneCluster | None = None) -> TerminalProcess:
         """Start the command."""
-        words = [folder if word == "OUT" else word for word in self.words]
+        places = {"OUT": folder, "LOGS": folder.parent / "logs"}
+        words = [places.get(word, word) if isinstance(word, str) else word for word in self.words]
         variables = {} if cluster is None else cluster.environment
         return TerminalProcess(*words, "--master", master, variables=variables)
 
 
 UNITS = 40
+SHORT = Options(operations=60, span_ms=20_000, streams=2)
+"""The runs whose logs are judged."""
 
 
-def campaign_case(target: tuple[object, ...], runs: int, code: int) -> ClusterCase:
+def campaign_case(
+    target: tuple[object, ...], code: int, prepare: Callable[[Path], None] = lambda _: None
+) -> ClusterCase:
     """A campaign; half of it are UNITS // 2 units."""
     return ClusterCase(
-        words=("campaign", "run", *target, "--runs", runs, "--seed", 7, "--out", "OUT"),
+        words=("campaign", "run", *target, "--out", "OUT"),
         code=code,
+        prepare=prepare,
         half=lambda folder: len(place(folder).list("runs")) >= UNITS // 2,
         whole=lambda folder: tables(place(folder)),
     )
+
+
+def record_logs(folder: Path) -> None:
+    """Fill a folder with four logs for each unit: copies of seven logs that conform, and one that is impossible."""
+    folder.mkdir()
+    runs = [check(Question(seed=seed, options=SHORT)).run for seed in range(8)]
+    lines = [[json.loads(line) for line in conform_log(run.log).splitlines()] for run in runs]
+    lines[-1] = without_an_open(random.Random(1), lines[-1])
+    for number in range(4 * UNITS):
+        text = "".join(f"{json.dumps(line)}\n" for line in lines[-1 if number == 0 else number % 7])
+        (folder / f"{number:03}.ndjson").write_text(text, encoding="utf-8")
 
 
 def _levels(folder: Path) -> dict[str, bytes]:
@@ -133,7 +157,13 @@ def _levels(folder: Path) -> dict[str, bytes]:
 
 CASES = {
     "campaign of a model": campaign_case(
-        ("--target", TABLE, "--scope", "default", "--without", *BROKEN), 8_000_000, 12
+        ("--target", TABLE, "--scope", "default", "--without", *BROKEN, "--runs", 8_000_000, "--seed", 7), 12
+    ),
+    "campaign of clusters": campaign_case(
+        ("--target", "cluster", "--steps", 60, "--streams", 2, "--runs", 4 * UNITS, "--seed", 7), 0
+    ),
+    "campaign of logs": campaign_case(
+        ("--target", "log", "--in", "LOGS", "--model", "fast_close", "--map", "fast_close"), 12, record_logs
     ),
     "search": ClusterCase(
         words=("check", "stream_log", "--scope", "default", "--engine", "spark", "--checkpoint", "OUT"),
@@ -152,6 +182,7 @@ def test_a_cluster_that_loses_a_worker_answers_the_same(
 ) -> None:
     """On the cluster, one of whose workers is killed half way, every byte is that of ``local[2]``."""
     case = CASES[name]
+    case.prepare(tmp_path / "logs")
     here = case.start(tmp_path / "here", "local[2]").end()
 
     there = case.start(tmp_path / "there", standalone.start.master, standalone)
