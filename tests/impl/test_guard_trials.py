@@ -15,7 +15,7 @@ from impl.bridge.guards import trial
 from impl.bridge.guards.making import _counted, _is_open, _prepare, _tasks, _without_assertions
 from impl.bridge.guards.progress import GuardProgress, RunDecisions
 from impl.bridge.guards.row import NOT_TRIED, GuardRow, GuardStore, read, text, unfound
-from impl.bridge.guards.trial import NOTHING, TRIES, GuardTrial, Lack, evidence, reached
+from impl.bridge.guards.trial import NOTHING, TRIES, GuardTrial, Lack, evidence, reached, repeated
 from impl.bridge.guards.unreachable import REASONS, undecided, wrongly_listed
 from impl.bridge.guards.walk import disagreement
 from impl.bridge.missing_rules import fails_without, tells_lack
@@ -139,13 +139,23 @@ def test_a_scenario_that_fails_anyway_finds_nothing(monkeypatch: pytest.MonkeyPa
     assert trial._by_scenarios("ST-16.back").file == "open.yaml"
 
 
-def test_the_run_that_an_oracle_objected_to_is_tried_first() -> None:
-    """An earlier row names a run, and that run alone is made; a row of another finder changes nothing."""
-    number = first_run("legacy", 0, 1)
-    before = GuardRow(label="CL-08.confirm", finder="oracle", by="heal", run=number)
+def test_what_found_a_lack_before_is_tried_first() -> None:
+    """The scenario of an earlier row is enough, if it still fails without the rule; a wrong row is worth nothing."""
+    file = "tests/scenarios/streams/open.yaml"
+    row = GuardRow(label="ST-16.back", finder="scenario", file=file)
+    gone = msgspec.structs.replace(row, label="ST-14", file="tests/scenarios/gone.yaml")
+    assert evidence(GuardTrial("ST-16.back", (), 1, row)).file == file
+    assert repeated(msgspec.structs.replace(row, file="tests/scenarios/streams/trim.yaml")) == NOTHING
+    assert evidence(GuardTrial("ST-14", (), 1, gone)).finder == "oracle"
+
+
+def test_a_task_has_the_row_of_an_earlier_trial() -> None:
+    """Each rule gets its own row, and those of which a row says what finds their lack are known."""
+    before = GuardRow(label="CL-08.confirm", finder="oracle", by="heal", run=1)
     tasks = {each.trial.label: each for each in _tasks([], before={"CL-08.confirm": before})}
     assert tasks["CL-08.confirm"].trial.before == before
-    assert tasks["ST-14"].trial.before is None
+    assert tasks["CL-08.confirm"].trial.was_found
+    assert not tasks["ST-14"].trial.was_found
 
 
 def test_a_file_without_rows_is_refused(tmp_path: Path) -> None:

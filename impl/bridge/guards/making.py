@@ -64,8 +64,9 @@ def made(
                 problem = f"run {run.number} of the mix is violated with all rules"
                 raise ViolatedMixError(f"{problem}: {run.violated}; mend the implementation first")
         every = list(_tasks(runs, tries, {row.label: row for row in before}))
-        # The rules that most runs reach are tried first: they take least time, and a limit may come.
-        tasks = sorted(every, key=lambda each: (-each.runs, each.trial.label))
+        # A limit may come, so the rules that take least time are tried first: those of which an earlier row says what
+        # finds their lack, and those that most runs reach.
+        tasks = sorted(every, key=lambda each: (not each.trial.was_found, -each.runs, each.trial.label))
         tasks = [each for each in tasks if _is_open(each, progress.rows.get(each.trial.label))]
         for row in _each(pool, _row, tasks if go_on() else [], lambda left: show(f"{left} rules are left")):
             progress.rows[row.label] = row
@@ -158,7 +159,7 @@ def _tried(deciding: Sequence[RunDecisions], label: str) -> tuple[int, ...]:
 
 def _row(task: RowTask) -> GuardRow:
     label, found = task.trial.label, evidence(task.trial)
-    kinds = () if task.reached is None else reached(task.reached, label, task.kinds)
+    kinds = () if task.reached is None else reached(task.reached, label, task.kinds, task.trial.before)
     return GuardRow(
         label=label, decided=task.decided, runs=task.runs, reached=task.reached, faults=kinds,
         **msgspec.structs.asdict(found),

@@ -35,13 +35,18 @@ class GuardTrial(msgspec.Struct, frozen=True):
 
     ``tries``: the number of runs that are made without the rule, and of walks beside each model that has it. A quarter
     of the runs is judged by models, and half of them is made without the rule and a partner. ``before``: the row of an
-    earlier trial. If an oracle found the lack then, it is asked about the same run first.
+    earlier trial. What found the lack then is tried first.
     """
 
     label: str
     numbers: tuple[int, ...]
     tries: int = TRIES
     before: GuardRow | None = None
+
+    @property
+    def was_found(self) -> bool:
+        """Whether an earlier trial has found the lack of the rule."""
+        return self.before is not None and bool(self.before.finder)
 
     @property
     def partners(self) -> int:
@@ -124,7 +129,11 @@ class Lack:
 
 
 def evidence(trial: GuardTrial) -> GuardEvidence:
-    """What finds the lack of the rule; the first of several."""
+    """What finds the lack of the rule: what has found it before, if it still does, or else the first of several."""
+    if trial.before is not None and trial.before.finder:
+        again = repeated(trial.before)
+        if again.finder == trial.before.finder:
+            return again
     return next((each for each in _found(trial) if each.finder), NOTHING)
 
 
@@ -132,9 +141,6 @@ def _found(trial: GuardTrial) -> Iterator[GuardEvidence]:
     numbers, lack = trial.numbers[: trial.tries], Lack(trial.label)
     judged = numbers[: -(-trial.tries // 4)]
     yield _by_kept_run(trial.label)
-    before = trial.before
-    if before is not None and before.finder == "oracle" and before.run is not None and not before.partner:
-        yield lack.by_oracle([before.run])
     yield lack.by_oracle(numbers)
     yield lack.by_walks(_models(trial.label), trial.tries)
     yield lack.by_conformance(judged)
@@ -187,10 +193,10 @@ def _by_kept_run(label: str) -> GuardEvidence:
     return NOTHING
 
 
-def _by_scenarios(label: str) -> GuardEvidence:
-    """The first scenario that fails without a rule, and passes with all rules."""
+def _by_scenarios(label: str, only: str = "") -> GuardEvidence:
+    """The first scenario that fails without a rule, and passes with all rules. ``only``: a file; "" for all."""
     for file, scenario in _scenarios():
-        if tells_lack(scenario, label):
+        if file.startswith(only) and tells_lack(scenario, label):
             return GuardEvidence("scenario", file=file, said=scenario.name)
     return NOTHING
 
@@ -198,7 +204,7 @@ def _by_scenarios(label: str) -> GuardEvidence:
 def repeated(row: GuardRow) -> GuardEvidence:
     """What the run, the walk or the file of a row shows now. Nothing, if the partner alone shows something, too."""
     if row.finder == "scenario":
-        return _by_scenarios(row.label)
+        return _by_scenarios(row.label, row.file)
     if row.file:
         return _by_kept_run(row.label)
     labels = (row.label, row.partner) if row.partner else (row.label,)
@@ -220,14 +226,22 @@ def _again(row: GuardRow, lack: Lack) -> GuardEvidence:
             return found if found.finder else lack.error
 
 
-def reached(number: int, label: str, kinds: Sequence[str]) -> tuple[str, ...]:
+def reached(number: int, label: str, kinds: Sequence[str], before: GuardRow | None = None) -> tuple[str, ...]:
     """A small set of kinds of faults, out of ``kinds``, with which a run of the mix still reaches a rule.
 
-    Each kind is left out in turn; it stays out if the rule then decides something anyhow.
+    Each kind is left out in turn; it stays out if the rule then decides something anyhow. ``before``: the row of an
+    earlier trial, whose kinds are small enough if they still reach the rule in the same run.
     """
+    if before is not None and before.reached == number and _decides(number, label, before.faults):
+        return before.faults
     kept = list(kinds)
     for kind in kinds:
         fewer = tuple(each for each in kept if each != kind)
-        if check(question(number, faults=fewer)).run.decided.get(label, 0):
+        if _decides(number, label, fewer):
             kept.remove(kind)
     return tuple(kept)
+
+
+def _decides(number: int, label: str, faults: tuple[str, ...]) -> bool:
+    """Whether a rule decides something in a run of the mix with these kinds of faults instead."""
+    return bool(check(question(number, faults=faults)).run.decided.get(label, 0))
