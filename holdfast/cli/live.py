@@ -9,7 +9,7 @@ from pathlib import Path
 from holdfast.check.budget import SEARCHING, Budget, Progress
 from holdfast.check.live.result import LiveResult, live_to_json, render_live
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET, STARVED, UNSHOWN
-from holdfast.cli.options import Names, Switch
+from holdfast.cli.options import Cores, Names, Switch
 from holdfast.cli.output import Ticker, check_writable, note, say, write
 from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.ir.errors import UsageError
@@ -29,6 +29,7 @@ def live(
     variant: Names = (),
     without: Names = (),
     property: Names = (),  # noqa: A002 - the option's name
+    cores: Cores = None,
     budget: str | None = None,
     json: Switch = False,
     itf: Path | None = None,
@@ -51,6 +52,8 @@ def live(
         Remove a rule, LABEL everywhere or LABEL@action in one action. May be repeated.
     property
         Decide this leads-to only, by its name or rule id. May be repeated.
+    cores
+        How many cores decide properties of a large graph; otherwise all.
     budget
         Stop at a limit of time, states or memory: 30s,1e6states,2GB.
     json
@@ -76,7 +79,7 @@ def live(
     answers = [
         (system, result)
         for name, system in systems.items()
-        for result in _decide(name, system, scope, property, limits, as_json=json)
+        for result in _decide(name, system, scope, property, limits, cores, as_json=json)
     ]
     results = [result for _, result in answers]
     if itf is not None:
@@ -90,7 +93,7 @@ def live(
 
 
 def _decide(
-    name: str, system: System, scope: str | None, properties: Names, limits: Budget, *, as_json: bool
+    name: str, system: System, scope: str | None, properties: Names, limits: Budget, cores: int | None, *, as_json: bool
 ) -> list[LiveResult]:
     """The answers for one model, scope by scope, until a scope has a violation or a limit ends the search."""
     from holdfast.check.live.engine import live as decide  # noqa: PLC0415 - as above
@@ -106,6 +109,7 @@ def _decide(
                 budget=limits,
                 progress=partial(_tick, ticker),
                 target=name,
+                cores=cores,
             )
         results.append(result)
         _report(result, as_json)

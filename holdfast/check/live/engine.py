@@ -18,7 +18,9 @@ protocol's reading is fair in TLC's reading too. Hence the verdicts:
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
 import attrs
@@ -49,6 +51,9 @@ Engine = Literal["auto", "interpreter", "kernel"]
 
 NO_BUDGET = Budget()
 
+MANY = 100_000
+"""The number of states from which on several cores decide the properties: a smaller graph is done before they begin."""
+
 
 def live(
     system: System,
@@ -60,17 +65,20 @@ def live(
     target: str | None = None,
     engine: Engine = "auto",
     whole: bool = False,
+    cores: int | None = None,
 ) -> LiveResult:
     """Decide the leads-to properties of a system, or only those named by ``properties`` (names or rule ids).
 
-    ``target`` is what the command line calls the model. ``engine`` changes the speed only. The first Ctrl-C ends the
+    ``target`` is what the command line calls the model. ``engine`` and ``cores`` (None: all) change the speed only: one
+    core draws the graph, and each decides a property of a large one. The first Ctrl-C ends the
     check without an answer; with ``whole`` it raises KeyboardInterrupt. Raises UsageError for unknown properties, a
     system without leads-to properties, and a scope that does not fit. Raises ModelError if the scope contradicts the
     model.
     """
     meter = Meter(budget, progress)
     with interruptible(meter, whole=whole):
-        return _Liveness(system, scope, properties, meter, target, engine).answer()
+        count = (os.cpu_count() or 1) if cores is None else cores
+        return _Liveness(system, scope, properties, meter, target, engine, count).answer()
 
 
 def leads_to(system: System, names: Sequence[str] | None) -> tuple[Property, ...]:
@@ -114,8 +122,9 @@ class _Liveness:
         meter: Meter,
         target: str | None,
         engine: Engine,
+        cores: int,
     ) -> None:
-        self.system, self.scope, self.meter, self.engine = system, scope, meter, engine
+        self.system, self.scope, self.meter, self.engine, self.cores = system, scope, meter, engine, cores
         self.props = leads_to(system, names)
         asked = (*system.of_kind("assume"), *self.props)
         self.selection = Selection(asked, (), deadlock=False, ghosts=ghosts_read(system, asked))
@@ -157,6 +166,24 @@ class _Liveness:
 
     # Properties -------------------------------------------------------------------------------------------------
 
+    def decisions(self, graph: StateGraph) -> Iterable[_Answer]:
+        """The answers for the properties, in their order, up to the first one that the budget leaves out."""
+
+        def decided(prop: Property) -> _Answer | None:
+            if self.meter.spent is not None:
+                return None
+            self.meter.stage(f"looking for fair runs without the goal of {prop.name}")
+            return self.decide(graph, prop)
+
+        # Threads are enough: nearly all the work is done by machine code, numpy and SciPy, on arrays that none changes.
+        cores = 1 if graph.arrays.states < MANY else min(self.cores, len(self.props))
+        if cores == 1:
+            answers = [decided(prop) for prop in self.props]
+        else:
+            with ThreadPoolExecutor(cores) as pool:
+                answers = list(pool.map(decided, self.props))
+        return (each for each in itertools.takewhile(lambda each: each is not None, answers) if each is not None)
+
     def decide(self, graph: StateGraph, prop: Property) -> _Answer:
         """Decide a property on the graph. Stops at the first violated instance (choice of the parameters' values)."""
         sizes = [range(self.machine.layout.codes(param.type)) for param in prop.params]
@@ -196,12 +223,7 @@ class _Liveness:
         """Build the state graph, decide all properties, and return the result."""
         graph = self.draw()
         drawing = self.meter.seconds
-        answers: list[_Answer] = []
-        if graph is not None:
-            for prop in self.props:
-                if self.meter.spent is None:
-                    self.meter.stage(f"looking for fair runs without the goal of {prop.name}")
-                    answers.append(self.decide(graph, prop))
+        answers = [] if graph is None else list(self.decisions(graph))
         shown = [
             self.shown(graph, prop, *found.violation)
             for prop, found in zip(self.props, answers, strict=False)
