@@ -19,8 +19,7 @@ from holdfast.lower.kernel import build, kernel
 HEAD = """
 from __future__ import annotations
 
-import numpy as np
-from tests.kernel.plain import address, peek, poke, prefetch, reserve
+from tests.kernel.plain import address, machine_words as np, peek, poke, prefetch, reserve
 
 
 def jit(function):
@@ -33,6 +32,25 @@ entry = inlined = jit
 
 
 """
+
+
+class MachineWords:
+    """The part of NumPy that a kernel's text uses. A conversion keeps the bits, where NumPy refuses a number."""
+
+    errstate = np.errstate
+
+    @staticmethod
+    def uint64(number: int) -> np.uint64:
+        """The unsigned word with the bits of a number."""
+        return np.uint64(int(number) & (1 << 64) - 1)
+
+    @staticmethod
+    def int64(number: int) -> np.int64:
+        """The number with the bits of a word."""
+        return np.uint64(number).astype(np.int64) if isinstance(number, np.uint64) else np.int64(number)
+
+
+machine_words = MachineWords()
 
 
 @attrs.frozen
@@ -68,7 +86,12 @@ def poke(at: Address | int, index: int, value: int) -> None:
         _word(at, index).value = int(value)
         return
     assert at.start + index >= 0
-    at.words[at.start + index] = value
+    at.words[at.start + index] = MachineWords.int64(value)
+
+
+def poke_bits(at: Address | int, index: int, value: int) -> None:
+    """Store the lowest 64 bits of a word: a stream of random numbers adds words until they wrap."""
+    poke(at, index, MachineWords.int64(MachineWords.uint64(value)))
 
 
 def _word(at: int, index: int) -> ctypes.c_int64:
@@ -87,7 +110,8 @@ def reserve(words: int) -> Address:
 
 def plain_build(functions: str, driver: str = "driver.py", *, quick: bool = False) -> SimpleNamespace:
     """Return what ``build`` returns, with functions that Python runs."""
-    text = HEAD + build.kernel_text(functions, driver).removeprefix(build.HEAD)
+    head = HEAD.replace("poke", "poke_bits as poke") if driver == "walk_driver.py" else HEAD
+    text = head + build.kernel_text(functions, driver).removeprefix(build.HEAD)
     names: dict[str, object] = {}
     exec(compile(text, "<kernel>", "exec"), names)  # noqa: S102 - the text that is under test
     return SimpleNamespace(**names, LEVEL=build.QUICK if quick else build.FULL)
