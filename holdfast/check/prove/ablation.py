@@ -207,6 +207,8 @@ class _Asking:
             sane=False,
             tried=False,
             known=self.known,
+            # A row without clauses has the first counterexample, and no more of the proof.
+            brief=not self.suggest,
         )
         self._spent += found.timing.seconds
         return found

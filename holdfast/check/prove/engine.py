@@ -67,6 +67,7 @@ def prove(
     second: bool = False,
     logic: type[Logic] = Logic,
     known: Mapping[str, Sequence[str]] | None = None,
+    brief: bool = False,
 ) -> ProofResult:
     """Prove the properties for any sizes, or say what stands in the way. The first Ctrl-C returns a partial result.
 
@@ -78,7 +79,7 @@ def prove(
     clauses that exclude a counterexample. ``searched``: search the scopes; else no verdict is ``violated``. ``sane``:
     check that the proof is not vacuous. ``tried``: check it with a search of other sizes. ``second``: ask cvc5 as well.
     ``known``: ``cores`` of the proof of a system that differs in its properties alone; an obligation is not asked again
-    if everything that its proof needed is still assumed.
+    if everything that its proof needed is still assumed. ``brief``: stop at the first counterexample to induction.
 
     Raises UsageError if the names select nothing provable, and ModelError if a scope contradicts the model.
     """
@@ -90,7 +91,7 @@ def prove(
                 system, properties, askers, target or system.file, limits or SolverLimits(), progress or _quiet
             )
             run.lemmas_from, run.seeds, run.logic_of, run.minimal = lemmas_from, seeds, logic, explain
-            run.length, run.known = length, known or {}
+            run.length, run.known, run.brief = length, known or {}, brief
             try:
                 run.go(suggest=suggest, searched=searched, sane=sane, tried=tried, second=second)
             except LimitExceeded:
@@ -126,6 +127,8 @@ class _Proof(ProofState):
         self.sorts = _sorts(logic)
         self.slowest = prover.slowest
         self._prove_all(logic, prover)
+        if self.brief and self.counterexamples:
+            return
         # This and ``sanity`` come after all obligations, because these make the definitions of extrema.
         self.grounds = grounds(logic)
         if sane:
@@ -196,6 +199,8 @@ class _Proof(ProofState):
         """Ask about the goals, then about the invariants that their proofs need, until no new one is needed."""
         names = [prop.name for prop in self.assumed]
         self._prove_some(logic, prover, obligations(self.system.actions, self.goals, self.repeats), names)
+        if self.brief and self.counterexamples:
+            return
         while True:
             every = [each for group in self.standings.values() for each in group]
             needed = {name for each in every for name in each.answer.core}
@@ -224,6 +229,8 @@ class _Proof(ProofState):
         for each in standings:
             if not each.met:
                 self._look_into(logic, prover, each, names)
+                if self.brief and self.counterexamples:
+                    return
 
     def _look_into(self, logic: Logic, prover: Prover, standing: Standing, names: Sequence[str]) -> None:
         """Find why an obligation is not met: a counterexample to induction, or no answer even in more time."""

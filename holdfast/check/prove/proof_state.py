@@ -44,6 +44,7 @@ class ProofState:
     minimal: bool
     length: int
     known: Mapping[str, Sequence[str]]
+    brief: bool = False
 
     def __init__(
         self,
