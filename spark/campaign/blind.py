@@ -58,7 +58,7 @@ def compare_with_blind(guided: Summary, blind: Summary) -> BlindComparison:
                 "rules that decided",
                 *({(rule.label, rule.action) for rule in summary.rules if rule.decisive} for summary in both),
             ),
-            ReachedKinds(kind="kinds of image", guided=guided.states.latest.seen, blind=blind.states.latest.seen),
+            ReachedKinds(kind="kinds of image", guided=guided.states.seen, blind=blind.states.seen),
             _row("findings", *({each.signature for each in summary.findings} for summary in both)),
             ReachedKinds(kind="steps of all runs", guided=guided.steps, blind=blind.steps),
         ),

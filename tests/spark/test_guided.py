@@ -57,6 +57,12 @@ def features(row: Any) -> set[tuple[str, ...]]:
     return pairs | {(each["situation"], each["event"], each["before"]) for each in row["moments"]}
 
 
+def _images(storage: FolderStorage) -> int:
+    """The number of kinds of image that any unit met."""
+    bits = [coverage(storage, unit)["states"] for unit in range(ASKED.units)]
+    return sum(any(unit[place] >> bit & 1 for unit in bits) for place in range(len(bits[0])) for bit in range(8))
+
+
 def fresh_book() -> None:
     """Forget the tables that this process has read, as a new worker does."""
     spark.campaign.guide._books.clear()
@@ -218,6 +224,8 @@ def test_the_page_compares_guided_with_blind(guided: FolderStorage, holdfast: Ru
     assert moments.only_guided is not None
     assert moments.only_blind is not None
     assert moments.guided - moments.only_guided == moments.blind - moments.only_blind > 0
+    images = next(row for row in compare_with_blind(one, two).rows if row.kind == "kinds of image")
+    assert (images.guided, images.blind) == (_images(guided), _images(blind))
     page = tmp_path / "page.html"
     assert holdfast("campaign", "report", guided.name, "--blind", blind.name, "--html", page).code == 0
     assert f'<td class="number">{moments.guided}</td><td class="number">{moments.blind}</td>' in page.read_text("utf-8")
