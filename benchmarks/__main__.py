@@ -178,6 +178,30 @@ def logs(
         Console().print(line, highlight=False, soft_wrap=True)
 
 
+@app.command
+def guided(
+    *,
+    seeds: Annotated[int, Parameter(help="how many seeds", validator=Number(gte=1))] = 10,
+    first: Annotated[int, Parameter(help="the first seed", validator=Number(gte=0))] = 1,
+    traces: Annotated[int, Parameter(help="how many runs each campaign has")] = 192,
+    quick: Annotated[bool, Parameter(help="one seed with short runs: does everything run?", negative=())] = False,
+) -> None:
+    """Compare guided campaigns of clusters with blind ones: what each reaches in the same number of runs."""
+    # Imported here: the other benchmarks do not need the implementation.
+    from benchmarks.guides import LEAST, lines, measured, sums  # noqa: PLC0415
+
+    traces = LEAST if quick else traces
+    if traces < LEAST:
+        raise UsageError(f"--traces {traces}: choose at least {LEAST}; a campaign with fewer runs has one blind round")
+    found = []
+    for each in measured(range(first, first + (1 if quick else seeds)), traces, 40 if quick else 300):
+        found.append(each)
+        for line in lines(each):
+            Console().print(line, highlight=False, soft_wrap=True)
+    for line in sums(found):
+        Console().print(line, highlight=False, soft_wrap=True)
+
+
 def _console() -> Console:
     """Standard output; in a file or a pipe, lines are wide enough for the tables."""
     console = Console()
