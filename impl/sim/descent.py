@@ -1,8 +1,10 @@
 """Makes a new run of earlier ones: changes of a script and of a tape, drawn from a seed.
 
-Each fault has consequences, so most changes lose what a run has reached. So half of the new runs *fork*: they repeat
-their parent up to a moment that few runs reach, and go on from there with new operations and new faults. The others
-change operations and faults anywhere.
+Each fault has consequences, so most changes lose what a run has reached, and a run that keeps most of its parent
+reaches little else. So most new runs are *crossed*: they are drawn, with the kinds of faults of two parents and more of
+the operations that are seldom (``crossing.py``). Half of the others *fork*: they repeat their parent up to a moment
+that few runs reach, and go on from there with new operations and new faults. The rest change operations and faults
+anywhere.
 """
 
 from __future__ import annotations
@@ -13,14 +15,17 @@ import msgspec
 from msgspec.structs import replace
 
 from impl.sim.check import Question
+from impl.sim.crossing import exchanged, kinds_of_both
 from impl.sim.options import Fork, Options
 from impl.sim.partitions import script as script_of_partitions
 from impl.sim.run import Run
 from impl.sim.script import ScriptOperation, make
 from impl.sim.tape import Fault, stream
 
+CROSSED = 0.75
+"""The share of new runs that are crossed."""
 FORKED = 0.5
-"""The share of new runs that fork."""
+"""The share of the others that fork."""
 BEFORE_MS, AFTER_MS = 1_500, 6_500
 """How long before and after the moment the fork is, at most. Most forks are shortly before it."""
 SAME = 0.2
@@ -57,10 +62,14 @@ def descend(question: Question, seed: int, parent: ParentRun, at: int, other: Pa
     """The question of a new run. Equal arguments give equal questions.
 
     ``question``: how runs are drawn that have no parent. ``at``: the virtual time of a moment of the parent. ``other``:
-    a run of which parts may take the place of parts of the parent.
+    the second parent of a crossed run; parts of it may take the place of parts of the parent in others.
     """
     draw = stream(seed, "descent")
     options = question.options
+    if draw() < CROSSED:
+        kinds = kinds_of_both(options.faults, parent.faults, other.faults, draw)
+        script = _possible(exchanged(_drawn(options, seed), options, draw), options)
+        return replace(question, seed=seed, options=replace(options, faults=kinds, operations_of=script))
     if draw() < FORKED:
         at += int(draw() ** 3 * (BEFORE_MS + AFTER_MS)) - BEFORE_MS
         later = parent.script if draw() < SAME else _drawn(options, seed)

@@ -54,10 +54,12 @@ def test_scripts_stay_possible(partitions: int) -> None:
 
 
 def test_scripts_and_tapes_are_changed() -> None:
-    """Some runs fork; of the others some have another script, some other faults, and some another weather."""
+    """Most runs are crossed, and some fork; of the rest some have another script, other faults, or another weather."""
     parent = ParentRun.of(_checked(1).run)
-    made = [_descended(seed) for seed in range(100)]
-    others = [each for each in made if each.options.fork is None]
+    made = [_descended(seed) for seed in range(400)]
+    repeating = [each for each in made if each.options.recorded is not None]
+    assert 60 < len(repeating) < 140
+    others = [each for each in repeating if each.options.fork is None]
     assert 30 < len(others) < 70
     assert len([each for each in others if each.options.operations_of != parent.script]) > 10
     assert len([each for each in others if each.options.recorded != parent.faults]) > 10
@@ -67,7 +69,7 @@ def test_scripts_and_tapes_are_changed() -> None:
 @pytest.mark.parametrize("partitions", [0, 3])
 def test_a_fork_repeats_its_parent_up_to_the_fork(partitions: int) -> None:
     """Nothing differs before the fork. After it the faults are others, drawn from another seed."""
-    forks = [each for seed in range(8) if (each := _descended(seed, partitions)).options.fork is not None]
+    forks = [each for seed in range(60) if (each := _descended(seed, partitions)).options.fork is not None]
     assert len(forks) >= 2
     before = _events(_checked(1, partitions))
     for question in forks[:2]:
@@ -78,9 +80,20 @@ def test_a_fork_repeats_its_parent_up_to_the_fork(partitions: int) -> None:
         assert [each for each in _events(checked) if each[0] >= at] != [each for each in before if each[0] >= at]
 
 
+def test_a_crossed_run_repeats_nothing() -> None:
+    """A crossed run has a seed of its own, and its script begins at once; only its kinds of faults are inherited."""
+    crossed = [(seed, each) for seed in range(20) if (each := _descended(seed)).options.recorded is None]
+    assert len(crossed) > 8
+    assert all(each.seed == seed and each.options.fork is None for seed, each in crossed)
+    _, question = crossed[0]
+    happened = set(check(question).run.happened)
+    assert happened
+    assert happened <= set(str(question.options.faults).split(","))
+
+
 def test_a_run_with_a_parent_is_repeated_from_its_tape() -> None:
     """The script and the faults of such a run repeat it, without its parent and without the fork."""
-    for seed in range(4):
+    for seed in range(8):
         question = _descended(seed)
         made = check(question)
         drawn = Question(seed=question.seed, options=SHORT)
