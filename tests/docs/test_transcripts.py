@@ -45,13 +45,13 @@ GUIDES = [
     "README.md",
     "docs/tutorial.md",
     "docs/walk.md",
-    "docs/conform.md",
     "docs/simulate.md",
-    "docs/traces.md",
     "docs/live.md",
     "docs/tlc.md",
     "docs/prove.md",
     pytest.param("docs/campaign.md", marks=pytest.mark.slow, id="docs/campaign.md"),  # half a minute of Spark
+    pytest.param("docs/conform.md", marks=pytest.mark.slow, id="docs/conform.md"),  # most of a minute of logs
+    pytest.param("docs/traces.md", marks=pytest.mark.slow, id="docs/traces.md"),  # half a minute of TLC
     pytest.param("docs/move.md", marks=pytest.mark.slow, id="docs/move.md"),  # half a minute, and 1.6 GB
 ]
 FINDINGS = sorted(f"docs/findings/{path.name}" for path in (ROOT / "docs/findings").glob("*-*.md"))

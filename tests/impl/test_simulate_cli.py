@@ -111,7 +111,7 @@ def test_a_model_judges_the_log(version: str, models: tuple[str, ...]) -> None:
         assert main(["conform", model, "events.ndjson", "--map", model]) == 0
 
 
-@pytest.mark.parametrize("version", ["legacy", "V6"])
+@pytest.mark.parametrize("version", [pytest.param("legacy", marks=pytest.mark.slow), "V6"])
 def test_one_seed_gives_equal_bytes(version: str) -> None:
     """Log, history and output are equal in processes with different hash seeds."""
     found = []

@@ -40,7 +40,7 @@ def test_the_file_is_in_its_standard_form() -> None:
     assert (FOLDER / "manifest.json").read_text() == format_manifest(PINNED)
 
 
-MANY = 30_000
+MANY = 15_000
 """Checks with more states are slow tests, also if `holdfast verify` runs them without --slow."""
 
 

@@ -28,6 +28,7 @@ def test_ownership_is_proved(ownership: System) -> None:
     assert "live_handle_is_newest" in needs["one_owner"]
 
 
+@pytest.mark.slow
 def test_late_answers_are_proved(ownership: System) -> None:
     """The variant with late answers is proved with the same lemmas, which speak of awaited handles like of others."""
     late = compile_model(ownership.python, variants=["late_answers"])

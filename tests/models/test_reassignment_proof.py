@@ -20,6 +20,7 @@ def reassignment() -> System:
     return compile_with_lemmas(found)
 
 
+@pytest.mark.slow
 def test_no_stream_epoch_passes_the_leader_epoch(reassignment: System) -> None:
     """SP-03. A broker opens with an epoch of the controller, and a stream with that epoch belongs to the replica."""
     result = prove(reassignment, properties=["SP-03"], cores=0, searched=False)

@@ -19,6 +19,7 @@ def replicas() -> System:
     return compile_model(found.model)
 
 
+@pytest.mark.slow
 def test_replica_reassignment_is_proved(replicas: System) -> None:
     """SP-10 to SP-13, SP-05 and CA-26: everything is proved. Two lemmas are idle, unless a rule is removed."""
     result = prove(replicas, cores=0)

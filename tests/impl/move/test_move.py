@@ -20,7 +20,8 @@ TB = 10**12
 SIZES = {"1GB": TB // 1_000, "1TB": TB, "10TB": 10 * TB}
 SMALL = {"1GB": SIZES["1GB"]}
 EVERY = [*VARIANTS, MoveVariant("G0", "V6")]
-variants = pytest.mark.parametrize("variant", EVERY, ids=lambda each: each.name)
+SLOW = [pytest.param(each, marks=pytest.mark.slow) for each in EVERY[1:]]  # Ten seconds each, in several tests.
+variants = pytest.mark.parametrize("variant", [EVERY[0], *SLOW], ids=lambda each: each.name)
 
 
 def moves(variant: MoveVariant, tail: int = 20 * MIB, sizes: dict[str, int] = SIZES, **conditions: int) -> list[Move]:

@@ -20,6 +20,7 @@ def migrate(*argv: str) -> int:
     return main(["simulate", "--scenario", "migrate", *argv])
 
 
+@pytest.mark.slow
 def test_a_report(capsys: Captured) -> None:
     """A table for each variant, the terms of the formula, and the copies. Two runs give equal bytes."""
     outputs = []
