@@ -29,7 +29,7 @@ SEARCHING_BOTH = "searching both"
 LONG = 5_000
 """The number of compared pairs from which on another process makes the searches.
 
-To begin a process takes about as long as to compare so many. Shorter comparisons have shorter searches.
+A process begins in about the time that the comparison needs for this number of pairs.
 """
 
 

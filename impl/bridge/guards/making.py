@@ -64,8 +64,8 @@ def made(
                 problem = f"run {run.number} of the mix is violated with all rules"
                 raise ViolatedMixError(f"{problem}: {run.violated}; mend the implementation first")
         every = list(_tasks(runs, tries, {row.label: row for row in before}))
-        # A limit may come, so the rules that take least time are tried first: those of which an earlier row says what
-        # finds their lack, and those that most runs reach.
+        # A limit may come, so the rules that take least time are tried first. An earlier row that names a finder saves
+        # most of the time; after these rules come the rules that most runs reach.
         tasks = sorted(every, key=lambda each: (not each.trial.was_found, -each.runs, each.trial.label))
         tasks = [each for each in tasks if _is_open(each, progress.rows.get(each.trial.label))]
         for row in _each(pool, _row, tasks if go_on() else [], lambda left: show(f"{left} rules are left")):

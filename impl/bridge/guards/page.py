@@ -63,7 +63,7 @@ def _wrapped(text: str) -> list[str]:
 
 
 def _idle(rows: Sequence[GuardRow]) -> Iterator[str]:
-    """The rules that decided nothing: first those without a reason, then those that cannot, each with its reason."""
+    """The rules that decided nothing: first the rules without a reason, then the unreachable ones, with reasons."""
     if missed := undecided(rows):
         yield from _wrapped(f"{len(missed)} rules decided nothing, though a run may reach them: {', '.join(missed)}.")
     listed = [row.label for row in rows if not row.decided and row.label in REASONS]

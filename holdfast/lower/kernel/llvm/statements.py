@@ -24,7 +24,7 @@ from holdfast.lower.kernel.llvm.text import INLINED, Function
 from holdfast.lower.kernel.llvm.values import TypedValue, literal, number
 
 MOST_WRITTEN_OUT = 4000
-"""LLVM writes a loop out, if its number of turns is known and that gives at most so many instructions.
+"""The most instructions of a loop that LLVM writes out. The number of turns must be known.
 
 Then each turn has constants for its variable and shifts. That is a quarter off the time of a step, and takes LLVM about
 a third longer. Without a limit, it takes LLVM ten times as long for a large model.
