@@ -145,6 +145,11 @@ def test_every_lemma_of_the_examples_is_missed() -> None:
     assert sum(row.restored for row in found) * 2 >= len(found)
 
 
+def test_the_list_has_every_model_with_lemmas() -> None:
+    """A model whose lemmas were never left out would pass the other tests of the list unseen."""
+    assert set(STORED) == {path.stem.removesuffix("_proof") for path in (ROOT / "models").glob("*_proof.py")}
+
+
 @pytest.mark.parametrize("name", sorted(STORED))
 def test_the_list_is_of_the_models_as_they_are(name: str) -> None:
     """The stored list has every lemma with an outcome, and where the outcome is missed, the property and the sizes."""
