@@ -58,6 +58,22 @@ class _MutantAnswer:
 
 
 @attrs.frozen
+class _Extent:
+    """How far a search goes.
+
+    - ``keep_going``: whether it looks for all violations, not for the first one only.
+    - ``patience``: the number of states at which it gives up, without the kernel.
+    - ``most``: a limit of states, as a multiple of the whole model's.
+    - ``begun``: whether the interpreter has searched the first states already, so that the kernel begins.
+    """
+
+    keep_going: bool = False
+    patience: int | None = None
+    most: int | None = None
+    begun: bool = False
+
+
+@attrs.frozen
 class MutantTrial:
     """The result of searching a mutant.
 
@@ -99,7 +115,7 @@ class Bench:
     @cached_property
     def whole(self) -> Result:
         """The answer for the whole model. Its states are kept, for the comparison with mutants."""
-        found, origin = self._search(self.system, keep_going=False)
+        found, origin = self._search(self.system, _Extent())
         result = found.result(origin)
         if not result.findings:
             self.limits.check(found.meter.spent)
@@ -127,28 +143,28 @@ class Bench:
         A short search comes first, since most mutants are killed soon. A mutant with the same graph needs no further
         search: it violates what the model violates.
         """
-        trial, complete = self._killed(mutant, patience=self._patience(mutant))
+        trial, complete = self._killed(mutant, _Extent(patience=self._patience(mutant), most=MUCH))
         if trial.kill is not None:
             return trial
         # The comparison needs the states of the whole model only. So it comes before a long search of the mutant.
         same = self._same(mutant, actions)
         if not complete and not same:
-            trial, _ = self._killed(mutant, most=MUCH, begun=True)
+            trial, _ = self._killed(mutant, _Extent(most=MUCH, begun=True))
         return attrs.evolve(trial, same=same)
 
     def try_pair(self, mutant: System, most: int | None) -> MutantTrial:
-        """Try to kill a mutant that lacks two rules, neither of which kills alone. ``most``: see ``_search``."""
-        return self._killed(mutant, most=most or MUCH)[0]
+        """Try to kill a mutant that lacks two rules, neither of which kills alone. ``most``: see ``_Extent``."""
+        return self._killed(mutant, _Extent(most=most or MUCH))[0]
 
     def try_beyond(self, mutant: System, known: System, most: int | None) -> MutantTrial:
         """Look for a violation of a mutant that ``known`` does not have, which lacks one rule less.
 
-        ``most``: see ``_search``.
+        ``most``: see ``_Extent``.
         """
         before = self._all_wrong(known, most)
         if before is None:
             return MutantTrial(ended_by=f"too many states, or no start, without {', '.join(known.removed)}")
-        result = self._answer(mutant, keep_going=True, most=most or MUCH)
+        result = self._answer(mutant, _Extent(keep_going=True, most=most or MUCH))
         if result.ended_by is not None:
             return MutantTrial(ended_by=result.ended_by)
         return self._trial(result, before)
@@ -158,7 +174,7 @@ class Bench:
 
         ``action`` is the one that the mutant changes. With None the graphs are not compared.
         """
-        trial, complete = self._killed(mutant, patience=patience)
+        trial, complete = self._killed(mutant, _Extent(patience=patience, most=MUCH))
         if trial.kill is None and action is not None and self._same(mutant, (action,)):
             return attrs.evolve(trial, same=True)
         return trial if complete or trial.kill is not None else attrs.evolve(trial, ended_by=f"{patience:,} states")
@@ -171,7 +187,7 @@ class Bench:
         key = (mutant.removed, most)
         if key not in self._wrong:
             try:
-                result = self._answer(mutant, keep_going=True, most=most or MUCH)
+                result = self._answer(mutant, _Extent(keep_going=True, most=most or MUCH))
             except ModelError:
                 self._wrong[key] = None
                 return None
@@ -179,21 +195,18 @@ class Bench:
             self._wrong[key] = frozenset(names) if result.ended_by is None else None
         return self._wrong[key]
 
-    def _killed(
-        self, mutant: System, *, patience: int | None = None, most: int = MUCH, begun: bool = False
-    ) -> tuple[MutantTrial, bool]:
+    def _killed(self, mutant: System, extent: _Extent) -> tuple[MutantTrial, bool]:
         """Search a mutant until something kills it. Returns the trial, and whether it is decided.
 
-        With ``patience`` the search is short, and its limit leaves the trial undecided without an ``ended_by``.
-        ``begun``: see ``_search``.
+        A search with ``patience`` is short, and its limit leaves the trial undecided without an ``ended_by``.
         """
         try:
-            result = self._answer(mutant, keep_going=False, patience=patience, most=most, begun=begun)
+            result = self._answer(mutant, extent)
         except ModelError as error:
             # The whole model fits the scope. So the removed rule has kept initial states within it: that is a kill.
             return MutantTrial(Kill("init", "init", self.scope.name, None, None, f"cannot start: {error}")), True
         if not result.findings and result.ended_by is not None:
-            return MutantTrial(ended_by=None if patience else result.ended_by), False
+            return MutantTrial(ended_by=None if extent.patience else result.ended_by), False
         return self._trial(result, frozenset()), True
 
     def _trial(self, result: _MutantAnswer, before: frozenset[str]) -> MutantTrial:
@@ -250,31 +263,24 @@ class Bench:
 
     # Searching ------------------------------------------------------------------------------------------------
 
-    def _search(
-        self,
-        system: System,
-        *,
-        keep_going: bool,
-        patience: int | None = None,
-        most: int | None = None,
-        begun: bool = False,
-    ) -> tuple[PlainSearch | KernelSearch, Origin]:
+    def _search(self, system: System, extent: _Extent) -> tuple[PlainSearch | KernelSearch, Origin]:
         """Search a system. Return the search, and the origin of its runs.
 
-        ``most`` is a limit of states, as a multiple of the whole model's. The interpreter begins. With ``patience``, it
-        stops at that number of states; otherwise the mutable kernel takes over after ``_patience`` states. ``begun``
-        says that the interpreter has been there already: the kernel begins.
+        The interpreter begins, and the mutable kernel takes over after ``_patience`` states, unless ``extent`` says
+        otherwise.
         """
+        most = extent.most
         meter = self.limits.meter(None if most is None else max(ROOM, most * self.whole.figures.distinct))
         with interruptible(meter):
             selection, machine = select(system, None), self._interpreter(system)
             origin = Origin(system, machine.layout, self.target)
-            plain = PlainSearch(machine, selection, True, keep_going, meter, patience or self._patience(system))
-            if not begun:
+            patience = extent.patience or self._patience(system)
+            plain = PlainSearch(machine, selection, True, extent.keep_going, meter, patience)
+            if not extent.begun:
                 plain.explore()
                 if not plain.gave_up:
                     return plain, origin
-            if patience is not None:
+            if extent.patience is not None:
                 meter.spent = f"states: more than {patience:,}"
                 return plain, origin
             from holdfast.check.search.kernel_search import KernelSearch, mutable_kernel  # noqa: PLC0415 - as in ``search``
@@ -286,11 +292,11 @@ class Bench:
                     meter.stage("compiling the kernel, which happens once")
                     self._kernel = mutable_kernel(self.system, self.scope)
                 found = KernelSearch(
-                    machine, selection, True, keep_going, meter, self.limits.cores,
+                    machine, selection, True, extent.keep_going, meter, self.limits.cores,
                     kernel=self._kernel if shared else None,
                 )  # fmt: skip
             except UsageError:
-                if begun:
+                if extent.begun:
                     plain.explore()
                 plain.go_on()
                 return plain, origin
@@ -308,20 +314,12 @@ class Bench:
         ready = self._kernel is not None and self._is_shared(system) and self.limits.budget.states is None
         return BRIEF if ready else PATIENCE
 
-    def _answer(
-        self,
-        mutant: System,
-        *,
-        keep_going: bool,
-        patience: int | None = None,
-        most: int | None = None,
-        begun: bool = False,
-    ) -> _MutantAnswer:
+    def _answer(self, mutant: System, extent: _Extent) -> _MutantAnswer:
         """Search a mutant: see ``_search``. A violation counts even if the time is up; without one, all trials stop.
 
         Raises Interruption.
         """
-        found, origin = self._search(mutant, keep_going=keep_going, patience=patience, most=most, begun=begun)
+        found, origin = self._search(mutant, extent)
         findings = found.findings(origin)
         if not findings:
             self.limits.check(found.meter.spent)
