@@ -88,11 +88,15 @@ def _commands(image: Image, draw: Draw) -> Iterator[tuple[int, CommandBody]]:
 
 
 def _seldom(image: Image) -> Iterator[wire.Body]:
-    """Requests that are possible for a moment only: an open of a stream whose seal its owner still has to commit."""
+    """Requests that are possible for a moment only: opens of a stream whose seal its owner still has to commit.
+
+    One open has the next epoch (ST-15), the other the epoch of the stream (ST-22).
+    """
     for number in sorted(image.streams):
         owner, row = owner_of(image, number), image.streams[number]
         if row.state is StreamState.CLOSED and image.active_entry(owner, number) is not None:
             yield wire.OpenStreams(owner, _epoch(image, owner), (OpenItem(number, row.epoch + 1),))
+            yield wire.OpenStreams(owner, _epoch(image, owner), (OpenItem(number, row.epoch),))
 
 
 def _requests(image: Image, draw: Draw) -> Iterator[wire.Body]:

@@ -16,6 +16,7 @@ REASONS: Mapping[str, str] = {
     "CP-01.sanity": "a compaction checks its own output, and writes all that it has read",
     "CS-27": "the record that opens a stream comes with a range of the stream",
     "EL-12.tag": "a change of the leader epoch disarms the timer before (EL-13)",
+    "MD-01.missing": "only the program that has created a stream deletes it, and that one reads none",
     "ND-03.listed": "no stream is opened on a node that still has to commit a seal of it (ST-15)",
     "ND-03.many": "the ranges of a stream do not overlap, so one of them at most has the start of a seal",
     "ND-03.none": "a fast close writes the range and its seal together, and a trim moves both (ST-44.lift)",
