@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.clock import now
 from benchmarks.programs import output
-from holdfast.lower.kernel.build import CACHE_VARIABLE
+from holdfast.lower.kernel.cache import CACHE_VARIABLE
 
 ROOT = Path(__file__).parents[1]
 

@@ -44,6 +44,9 @@ EXTRAS = {
 }
 """For each optional library: the extra of ``holdfast`` that installs it."""
 
+KERNELS = {"holdfast.lower.kernel.build", "holdfast.check.worker_pool"}
+"""The modules of which one is loaded if this process, or a process that it started, may have built a kernel."""
+
 app = App(
     name="holdfast",
     help=HELP,
@@ -118,7 +121,19 @@ def main(argv: Sequence[str]) -> int:
             INTERNAL,
             f"internal error: {type(error).__name__}: {error}; please report it (HOLDFAST_DEBUG=1 shows where)",
         )
+    _note_unused_cache()
     return code or 0
+
+
+def _note_unused_cache() -> None:
+    """Say that the cache of compiled kernels was not used, if the command may have needed it."""
+    if KERNELS & sys.modules.keys():
+        # Cheap to import: the folder alone, without the compiler.
+        from holdfast.lower.kernel.cache import cache_problem  # noqa: PLC0415
+
+        problem = cache_problem()
+        if problem is not None:
+            note(f"holdfast: {problem}")
 
 
 def _import_verbs() -> None:

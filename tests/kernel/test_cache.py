@@ -13,7 +13,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from holdfast.cli.app import main
 from holdfast.lower.kernel import build
+from holdfast.lower.kernel.cache import CACHE_VARIABLE, cache_folder, cache_problem, make_cache_folder
 
 ROOT = Path(__file__).parents[2]
 MODEL = ROOT / "tests" / "lower" / "models" / "streams.py"
@@ -136,7 +138,7 @@ TINY = "WORDS = 1\n\n\n@entry\ndef twice(x):\n    return x + x\n"
 
 def test_it_is_known_what_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A text counts as compiled once it was built, also for another process that finds it in the cache."""
-    monkeypatch.setenv(build.CACHE_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
     monkeypatch.setattr(build, "_built", {})
     functions = (
         "@jit\ndef load(states_at, i):\n    return (peek(states_at, i),)\n\n\n"
@@ -152,7 +154,7 @@ def test_it_is_known_what_is_compiled(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_full_code_serves_for_quick_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Quick code is compiled only where there is no code at all, and never serves for full code."""
-    monkeypatch.setenv(build.CACHE_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
     monkeypatch.setattr(build, "_built", {})
     monkeypatch.setattr(build, "kernel_text", lambda functions, _: functions)
     monkeypatch.setattr(build, "compiled_here", compiled := [])
@@ -172,7 +174,7 @@ def test_full_code_serves_for_quick_code(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_a_changed_byte_is_never_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file with one byte changed, at 1,000 places drawn by a seed, counts as missing; the true file is read."""
-    monkeypatch.setenv(build.CACHE_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
     content, name = build._content(TINY, build.FULL), build._name(TINY, build.FULL)
     path = tmp_path / "holdfast" / "kernels" / f"{name}{build.CODE_SUFFIX}"
     draws = random.Random(1)
@@ -185,6 +187,84 @@ def test_a_changed_byte_is_never_loaded(tmp_path: Path, monkeypatch: pytest.Monk
     build._write(path, content)
     assert build._kept(name) == content
     assert build._module(content, build.FULL).twice(21) == 42
+
+
+def test_code_under_another_name_is_never_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The digest covers the name, so the code of one kernel does not stand in for another."""
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
+    path = make_cache_folder() / f"{build._name(TINY, build.QUICK)}{build.CODE_SUFFIX}"
+    build._write(path, build._content(TINY, build.FULL))
+    assert build._kept(build._name(TINY, build.QUICK)) is None
+
+
+# Whose folder it is ---------------------------------------------------------------------------------------------------
+
+
+def outer_and_inner(root: Path) -> list[Path]:
+    """The two folders of the cache."""
+    return [root / "holdfast", root / "holdfast" / "kernels"]
+
+
+def test_nobody_else_may_enter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folders are made with mode 0700, under any umask; those of an older version get it when a file is written."""
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
+    before = os.umask(0)
+    try:
+        folder = make_cache_folder()
+        assert [each.stat().st_mode & 0o777 for each in outer_and_inner(tmp_path)] == [0o700, 0o700]
+        for each in outer_and_inner(tmp_path):
+            each.chmod(0o755)
+        build._write(folder / "a.kernel", b"code")
+        assert [each.stat().st_mode & 0o777 for each in outer_and_inner(tmp_path)] == [0o700, 0o700]
+    finally:
+        os.umask(before)
+
+
+@pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize("mode", [0o770, 0o707, 0o777])
+def test_a_folder_that_others_may_write_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, which: int, mode: int
+) -> None:
+    """Good code in a folder that others may write to is neither loaded nor added to, and the reason is one line."""
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
+    name, content = build._name(TINY, build.FULL), build._content(TINY, build.FULL)
+    build._write(cache_folder() / f"{name}{build.CODE_SUFFIX}", content)
+    assert build._kept(name) == content
+    folder = outer_and_inner(tmp_path)[which]
+    folder.chmod(mode)
+
+    assert build._kept(name) is None
+    with pytest.raises(PermissionError):
+        build._write(cache_folder() / "b.kernel", b"code")
+    assert cache_problem() == (
+        f"the cache of compiled kernels is not used, because others may write to {folder} (mode {mode:o}); remove that "
+        "folder, or name one of your own with HOLDFAST_CACHE"
+    )
+
+
+def test_a_folder_of_somebody_else_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same holds for a folder of another user, whatever its mode is."""
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
+    name, content = build._name(TINY, build.FULL), build._content(TINY, build.FULL)
+    build._write(cache_folder() / f"{name}{build.CODE_SUFFIX}", content)
+    me = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: me + 1)
+    assert build._kept(name) is None
+    assert f"because {tmp_path / 'holdfast'} belongs to user {me}; " in (cache_problem() or "")
+
+
+def test_a_command_says_that_its_cache_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A command gives its answer without the cache, and says on standard error why it was not used."""
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
+    make_cache_folder().chmod(0o777)
+    assert main(["check", str(MODEL), "--scope", "tiny", "--engine", "kernel"]) == 0
+    captured = capsys.readouterr()
+    assert "exhausted" in captured.out
+    [said] = [line for line in captured.err.splitlines() if "cache" in line]
+    assert said == f"holdfast: {cache_problem()}"
+    assert list(cache_folder().iterdir()) == []
 
 
 def test_a_mended_cache_serves_again(cache: Path) -> None:

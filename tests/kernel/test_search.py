@@ -17,6 +17,7 @@ from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
 from holdfast.lower.kernel import build, store
+from holdfast.lower.kernel.cache import CACHE_VARIABLE
 from holdfast.lower.kernel.kernel import Kernel
 from tests.kernel.searching import equal_searches
 from tests.kernel.writing import SEARCHED, written
@@ -121,7 +122,7 @@ def test_full_code_takes_over_within_a_search(
     cores: int, room: int, locks: System, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A search that turns from quick to full code, between two levels or within one, has the interpreter's answer."""
-    monkeypatch.setenv(build.CACHE_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
     monkeypatch.setattr(build, "_built", {})
     monkeypatch.setattr(store, "ROOM", room)
     monkeypatch.setattr(kernel_search, "LONG", 30)

@@ -4,7 +4,7 @@ The digest covers the text, the translator to LLVM, LLVM's version, its level an
 same text on a machine of the same kind finds the machine code, and compiles nothing.
 
 A cache never stops a command. If its folder cannot be used, nothing is kept. Damaged machine code is compiled again: a
-file begins with a digest of its content, and content with another digest is never loaded.
+file begins with a digest of its name and content, and content with another digest is never loaded.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import Any
 
 import attrs
 
+from holdfast.lower.kernel.cache import cache_folder, cache_problem, make_cache_folder
 from holdfast.lower.kernel.llvm.call import callable_entry
 from holdfast.lower.kernel.llvm.kinds import Kind, kind_of_json, kind_to_json
 from holdfast.lower.kernel.llvm.module import EntryPoint, translate
@@ -47,9 +48,6 @@ CODE_SUFFIX = ".kernel"
 
 DIGEST = 32
 """The number of bytes of the digest in front of machine code."""
-
-CACHE_VARIABLE = "HOLDFAST_CACHE"
-"""The environment variable that names another folder for compiled kernels."""
 
 _built: dict[str, tuple[bytes, SimpleNamespace]] = {}
 """The kernels of this process by name, each with the content of its file."""
@@ -105,7 +103,7 @@ def build(functions: str, driver: str = "driver.py", *, quick: bool = False) -> 
         content = _content(text, level)
         compiled_here.append(name)
         with suppress(OSError):
-            _write(_cache_folder() / f"{name}{CODE_SUFFIX}", content)
+            _write(_file_of(name), content)
         _built[name] = (content, _module(content, level))
         return _built[name][1]
 
@@ -127,10 +125,9 @@ def install(module: CompiledModule) -> None:
 
     If this machine has another processor, ``build`` looks for another name, and compiles.
     """
-    path = _cache_folder() / f"{module.name}{CODE_SUFFIX}"
     try:
         if _kept(module.name) is None:
-            _write(path, module.content)
+            _write(_file_of(module.name), module.content)
     except OSError:
         _installed[module.name] = module.content
 
@@ -155,10 +152,8 @@ def _source(file: str) -> str:
     return resources.files(__package__).joinpath(file).read_text(encoding="utf-8")
 
 
-def _cache_folder() -> Path:
-    given = os.environ.get(CACHE_VARIABLE) or os.environ.get("XDG_CACHE_HOME")
-    root = Path(given) if given else Path.home() / ".cache"
-    return root / "holdfast" / "kernels"
+def _file_of(name: str) -> Path:
+    return cache_folder() / f"{name}{CODE_SUFFIX}"
 
 
 # Files: a digest, then a line of JSON with entries and constants, then an object file -------------------------
@@ -175,7 +170,7 @@ def _content(text: str, level: int) -> bytes:
         },
     }
     body = json.dumps(head).encode() + b"\n" + compiled(translation.llvm, level)
-    return _digest(body) + body
+    return _digest(_name(text, level), body) + body
 
 
 def _module(content: bytes, level: int) -> SimpleNamespace:
@@ -191,23 +186,27 @@ def _module(content: bytes, level: int) -> SimpleNamespace:
 
 
 def _kept(name: str) -> bytes | None:
-    """The content of a kernel's file; None if there is none, or if it is damaged."""
+    """The content of a kernel's file; None if there is none, or if it is damaged, or if anybody might have put it
+    there.
+    """
     content = _installed.get(name)
     if content is None:
+        if cache_problem() is not None:
+            return None
         try:
-            content = (_cache_folder() / f"{name}{CODE_SUFFIX}").read_bytes()
+            content = _file_of(name).read_bytes()
         except OSError:
             return None
-    return content if content[:DIGEST] == _digest(content[DIGEST:]) else None
+    return content if content[:DIGEST] == _digest(name, content[DIGEST:]) else None
 
 
-def _digest(body: bytes) -> bytes:
-    return hashlib.blake2b(body, digest_size=DIGEST).digest()
+def _digest(name: str, body: bytes) -> bytes:
+    return hashlib.blake2b(name.encode() + body, digest_size=DIGEST).digest()
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Put the file in place whole, so that another process never sees half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Put the file in place whole, so that another process never sees half of it. Raises OSError."""
+    make_cache_folder()
     draft = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     draft.write_bytes(data)
     draft.replace(path)
