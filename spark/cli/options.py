@@ -76,7 +76,6 @@ class SparkSettings:
         """
         self._check()
         words = {
-            "--properties-file": self.properties_file,
             "--name": self.name,
             "--driver-memory": self.driver_memory,
             "--executor-memory": self.executor_memory,
@@ -89,12 +88,14 @@ class SparkSettings:
             "--packages": self.packages,
         }
         given = {option: str(value) for option, value in words.items() if value is not None}
-        # Settings from a file and --name must win over this package's defaults, which are passed with --conf and would
-        # override them. --master is an option of this command, so a master in the file is ignored.
-        kept = _PROPERTY.findall(self._properties()) if self.properties_file else []
+        # Settings from a file and --name must win over this package's defaults, which stand behind them in one file and
+        # would override them. --master is an option of this command, so a master in the file is ignored.
+        properties = self._properties() if self.properties_file else None
+        kept = _PROPERTY.findall(properties or "")
         return SparkOptions(
             master=self.master,
             conf=tuple(read_setting(text) for text in self.conf),
+            properties=properties,
             submit=tuple(word for pair in given.items() for word in pair),
             kept=frozenset([*kept, *(["spark.app.name"] if self.name else [])]) - {"spark.master"},
         )

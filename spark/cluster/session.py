@@ -35,6 +35,7 @@ from spark.cluster.settings import (
     check_reachable,
     environment,
     read_master,
+    settings_file,
 )
 from spark.cluster.ship import code_archive, digest, kernels
 from spark.cluster.task import ANSWER, TaskError, Work, answer, failure, task
@@ -50,6 +51,9 @@ QUEUEING = 600
 
 OFFERING = 120
 """The longest time in seconds for a cluster to provide an executor for the first task."""
+
+SETTINGS_FILE = "settings.properties"
+"""The file by which Spark gets its settings. It is removed as soon as Spark has read it."""
 
 _NOTICING = 2
 """Seconds to wait for the exit of a process whose sockets have closed: a killed process closes its sockets first."""
@@ -218,10 +222,15 @@ def start_cluster(options: SparkOptions) -> Cluster:
     jvm = session = None
     try:
         (folder / LOG4J2_FILE).write_text(LOG4J2, encoding="utf-8")
+        file = folder / SETTINGS_FILE
+        file.touch(mode=0o600)
+        file.write_text(settings_file(options, master, folder), encoding="utf-8", errors="surrogateescape")
         found = environment(options, master, folder, java.home(folder))
         submit = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent, "bin", "spark-submit")
-        jvm = Jvm.launched(submit, arguments(options, master, folder), {**os.environ, **found}, folder)
+        jvm = Jvm.launched(submit, arguments(options, file), {**os.environ, **found}, folder)
         port, secret = jvm.listens()
+        # Spark has read the settings, and nothing else may read them.
+        file.unlink()
         with _environment({**found, "PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}):
             patience = QUEUEING if master.queues else BEGINNING
             session = _within(patience, lambda: _begin(folder), f"the master {master.address} did not answer", jvm)

@@ -37,13 +37,14 @@ ATTEMPTS = 4
 class SparkOptions:
     """The master that Spark runs on, and the user's settings.
 
-    ``conf``: Spark settings; they override those of this module. ``submit``: options for the command line of
-    spark-submit. ``kept``: names of settings that these options set, for example in a properties file; this module does
-    not set them.
+    ``conf``: Spark settings; they override those of this module. ``properties``: the text of a file of settings, or
+    None. ``submit``: options for the command line of spark-submit. ``kept``: names of settings that the file and these
+    options set; this module does not set them.
     """
 
     master: str = "local[*]"
     conf: tuple[tuple[str, str], ...] = ()
+    properties: str | None = None
     submit: tuple[str, ...] = ()
     kept: frozenset[str] = frozenset()
 
@@ -188,14 +189,37 @@ def settings(master: Master, folder: Path) -> dict[str, str]:
     return chosen
 
 
-def arguments(options: SparkOptions, master: Master, folder: Path) -> list[str]:
-    """The arguments of spark-submit: the settings of this module, overridden by the user's, and the user's options."""
+def settings_file(options: SparkOptions, master: Master, folder: Path) -> str:
+    """The text of a file of settings: the user's file, then the settings of this module, overridden by the user's.
+
+    A setting may be a secret. Any user of the machine can read a command line, so all settings go by this file.
+    """
     theirs = dict(options.conf)
     ours = {name: value for name, value in settings(master, folder).items() if name not in options.kept}
     if JAVA_OPTIONS in theirs:
         theirs[JAVA_OPTIONS] = f"{ours.get(JAVA_OPTIONS, '')} {theirs[JAVA_OPTIONS]}".strip()
-    pairs = {**ours, **theirs}
-    return [*(word for name, value in pairs.items() for word in ("--conf", f"{name}={value}")), *options.submit]
+    lines = [f"{_escaped(name)}={_escaped(value)}" for name, value in {**ours, **theirs}.items()]
+    # Of two lines for one setting the last one counts. The blank line ends a line that is to be continued.
+    return "\n".join([options.properties or "", "", *lines, ""])
+
+
+def _escaped(text: str) -> str:
+    """A key or a value as files of Java properties write it."""
+    written = text.replace("\\", "\\\\")
+    for char, code in (("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t"), ("\f", "\\f"), (" ", "\\ "), *_SIGNS):
+        written = written.replace(char, code)
+    return written
+
+
+_SIGNS = tuple((sign, f"\\{sign}") for sign in "=:#!")
+"""The signs that would end a key, or begin a comment."""
+
+
+def arguments(options: SparkOptions, file: Path) -> list[str]:
+    """The arguments of spark-submit: the file of settings, and the user's options."""
+    # Spark leaves out its own defaults if it is given a file, and this command gives it one in any case.
+    defaults = [] if options.properties is not None else ["--load-spark-defaults"]
+    return ["--properties-file", str(file), *defaults, *options.submit]
 
 
 LOG4J2 = """\

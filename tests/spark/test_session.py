@@ -6,7 +6,9 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
+from collections.abc import Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 from holdfast.ir.errors import ModelError, Place, UsageError
-from spark.cluster.jvm import telling_line
+from spark.cluster.jvm import Jvm, LostSparkError, telling_line
 from spark.cluster.session import Cluster, SparkJob, start_cluster
 from spark.cluster.settings import SparkOptions, read_master
 from spark.cluster.task import TaskError
@@ -25,6 +27,28 @@ ROOT = Path(__file__).parents[2]
 
 PATIENCE = 240
 """Seconds for a separate session, on a busy machine."""
+
+HIDDEN = """
+from contextlib import suppress
+
+import psutil
+from spark.cluster.session import SETTINGS_FILE, start_cluster
+from spark.cluster.settings import SparkOptions
+
+def commands():
+    for process in psutil.Process().children(recursive=True):
+        # The shell that has started Java may end at any moment.
+        with suppress(psutil.NoSuchProcess):
+            yield " ".join(process.cmdline())
+
+value = {value!r}
+with start_cluster(SparkOptions("local[1]", (("spark.hadoop.secret", value),))) as cluster:
+    print(repr(cluster._session.sparkContext.getConf().get("spark.hadoop.secret")))
+    found = list(commands())
+    print(any("SparkSubmit" in each for each in found), any("hush" in each for each in found))
+    print((cluster._folder / SETTINGS_FILE).exists())
+"""
+"""A session whose settings hold a secret."""
 
 UNITS = pa.table({"unit": list(range(7))})
 
@@ -73,6 +97,38 @@ def test_a_cancelled_job_makes_room(cluster: Cluster, tmp_path: Path) -> None:
         with stream:
             assert stream.read() == ""  # End of file: the process that had the pipe open has ended.
     assert cluster.map(tasks.doubled, b"", UNITS, tasks.DOUBLED, 2).num_rows == 7
+
+
+def test_settings_reach_spark_by_a_file_that_only_this_user_reads(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The file of settings has mode 0600 while Java starts. If Java does not start, it is removed with the rest."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    seen: list[tuple[int, str, Sequence[str]]] = []
+
+    def launched(_submit: Path, words: Sequence[str], _environment: object, _folder: Path) -> Jvm:
+        file = Path(words[words.index("--properties-file") + 1])
+        seen.append((file.stat().st_mode & 0o777, file.read_text(encoding="utf-8"), words))
+        raise LostSparkError("it did not start")
+
+    monkeypatch.setattr(Jvm, "launched", launched)
+    with pytest.raises(LostSparkError, match="it did not start"):
+        start_cluster(SparkOptions("local[1]", (("spark.hadoop.secret", "hush"),)))
+    [(mode, text, words)] = seen
+    assert mode == 0o600
+    assert "spark.hadoop.secret=hush\n" in text
+    assert "hush" not in " ".join(words)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_secret_is_in_no_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A whole session knows the setting, no process has it in its command line, and the file is gone."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    value = "hush = #1 \\ ü"
+    script = HIDDEN.format(value=value)
+    ran = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout) == (0, f"{value!r}\nTrue False\nFalse\n"), ran.stderr
 
 
 def test_ctrl_c_is_not_sparks(cluster: Cluster) -> None:

@@ -20,7 +20,7 @@ from impl.sim.check import Question, check
 from impl.sim.conformance.log import conform_log
 from impl.sim.options import Options
 from spark.cluster.processes import end_session
-from spark.cluster.settings import LOOPBACK, SparkOptions, arguments, environment, read_master
+from spark.cluster.settings import LOOPBACK, SparkOptions, environment, read_master, settings_file
 from spark.cluster.standalone import ClusterSize, StandaloneCluster, main
 from tests.conform.simulated_logs import without_an_open
 from tests.spark.running import BROKEN, TABLE, place, tables
@@ -345,7 +345,7 @@ def test_the_extra_names_what_tasks_need() -> None:
 def test_a_master_on_the_loopback_address_is_on_this_machine(address: str, near: bool, tmp_path: Path) -> None:
     """The driver listens on the loopback address for a master that nobody else reaches, and on no other."""
     master = read_master(address)
-    words = arguments(SparkOptions(master=address), master, tmp_path)
-    assert (f"spark.driver.host={LOOPBACK}" in words) == near
+    lines = settings_file(SparkOptions(master=address), master, tmp_path).splitlines()
+    assert (f"spark.driver.host={LOOPBACK}" in lines) == near
     variables = environment(SparkOptions(master=address), master, tmp_path, None)
     assert ("SPARK_LOCAL_IP" in variables) == near
