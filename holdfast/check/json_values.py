@@ -7,8 +7,9 @@ below are further marks. Reading is strict: it refuses a missing key and an unkn
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import attrs
@@ -54,6 +55,11 @@ class NextProperty:
 MAY_LACK = {MERGED, OMITTED, OPTIONAL, DEFAULTED}
 """The marks of attributes whose key may be missing."""
 
+DIGEST = "digest"
+"""The key under which an object on file has the digest of its other keys."""
+
+ALTERED = "its digest does not fit its content, so it was altered or damaged"
+
 SHOWN = 60
 """The most characters of a wrong value that an error shows."""
 
@@ -86,6 +92,26 @@ def from_json(kind: type[T], value: Any) -> T:
         return converter.structure(value, kind)
     except BaseValidationError as error:
         raise ValueError(_fault(error)) from None
+
+
+def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON object with a digest of its content as the last key."""
+    return {**content, DIGEST: _digest(content)}
+
+
+def unsealed(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON object without its digest. Raises ValueError if the digest is missing, or does not fit the content.
+
+    The digest tells damage and edits. It is no signature: who writes the file can write the digest, too.
+    """
+    found = {key: value for key, value in content.items() if key != DIGEST}
+    if content.get(DIGEST) != _digest(found):
+        raise ValueError(ALTERED)
+    return found
+
+
+def _digest(content: Mapping[str, Any]) -> str:
+    return hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
 def _fault(error: BaseException) -> str:

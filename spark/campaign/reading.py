@@ -14,7 +14,7 @@ import pyarrow as pa
 from holdfast.ir.errors import UsageError
 from spark.campaign.config import Config, read_config
 from spark.campaign.places import CAMPAIGN, UNIT_TABLES, unit_path
-from spark.campaign.tables import OLDEST, SCHEMAS, VERSION, from_parquet, with_added
+from spark.campaign.tables import OLDEST, SCHEMAS, VERSION, AlteredError, from_parquet, with_added
 
 if TYPE_CHECKING:
     from spark.cluster.storage import FileStorage
@@ -110,9 +110,14 @@ def row_of(storage: FileStorage, table: str, path: str, data: bytes) -> Row:
 
 
 def rows_of(storage: FileStorage, table: str, path: str, data: bytes) -> Sequence[Row]:
-    """The rows of a file. Raises UsageError if it is no Parquet file, or has other columns than the table."""
+    """The rows of a file.
+
+    Raises UsageError if it is no Parquet file, was altered, or has other columns than the table.
+    """
     try:
         rows = from_parquet(data)
+    except AlteredError as error:
+        raise UsageError(f"{storage.name}: {path} is not as it was written: {error}") from None
     except (pa.ArrowException, OSError, ValueError) as error:
         reason = next(iter(str(error).splitlines()), type(error).__name__).rstrip(".")
         raise UsageError(f"{storage.name}: {path} cannot be read as Parquet: {reason}") from None

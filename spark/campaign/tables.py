@@ -5,19 +5,22 @@ A unit is a number of random runs with one seed. Each unit has one row in ``runs
 file in ``runs`` is written last: a unit that has one is complete. ``campaign`` has one row, written before all others.
 ``findings`` is one file, rewritten from ``runs`` whenever a campaign ends or pauses.
 
-No table but ``timing`` depends on when, where or in which order the units ran.
+No table but ``timing`` depends on when, where or in which order the units ran. Each file has a digest of its rows, so
+that an altered file is not taken for what the units found.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-VERSION = 4
+VERSION = 5
 """The version of all schemas together. A change of any schema needs a new number; no folder mixes two versions."""
 
 ADDED: dict[int, dict[str, dict[str, Any]]] = {
@@ -29,6 +32,9 @@ ADDED: dict[int, dict[str, dict[str, Any]]] = {
     },
 }
 """By version: for each table its new columns, with the values that older tables stand for."""
+
+SEALED = 5
+"""The first version whose files have a digest."""
 
 OLDEST = min(ADDED) - 1
 """The oldest version that is still read."""
@@ -171,8 +177,9 @@ SCHEMAS = {
 
 def to_parquet(table: str, rows: Sequence[Mapping[str, Any]]) -> bytes:
     """The rows as a Parquet file; equal rows give equal bytes. Raises an Arrow error if rows do not fit the schema."""
-    schema = SCHEMAS[table].with_metadata({"holdfast": f"{table} {VERSION}"})
-    held = pa.Table.from_pylist(list(rows), schema=schema)
+    title = f"{table} {VERSION}"
+    held = pa.Table.from_pylist(list(rows), schema=SCHEMAS[table])
+    held = held.replace_schema_metadata({"holdfast": title, "digest": _digest(title, held.to_pylist())})
     out = io.BytesIO()
     pq.write_table(held, out, compression="zstd", version="2.6")
     return out.getvalue()
@@ -188,8 +195,29 @@ def with_added(table: str, row: Mapping[str, Any]) -> Mapping[str, Any]:
     return row
 
 
+class AlteredError(ValueError):
+    """The digest of a file does not fit its rows."""
+
+
 def from_parquet(data: bytes) -> list[dict[str, Any]]:
-    """The rows of a Parquet file."""
+    """The rows of a Parquet file.
+
+    Raises AlteredError if they are not the rows that Holdfast wrote, and an Arrow error for what is no Parquet file.
+    """
     # `read_table` looks for a dataset first, which takes longer than reading such a small file.
-    rows: list[dict[str, Any]] = pq.ParquetFile(pa.BufferReader(data)).read(use_threads=False).to_pylist()
+    held = pq.ParquetFile(pa.BufferReader(data)).read(use_threads=False)
+    rows: list[dict[str, Any]] = held.to_pylist()
+    metadata = held.schema.metadata or {}
+    title = metadata.get(b"holdfast", b"").decode("utf-8", "replace")
+    version = title.rpartition(" ")[2]
+    if not version.isdecimal():
+        raise AlteredError("it was not written by holdfast")
+    if int(version) >= SEALED and metadata.get(b"digest", b"").decode("utf-8", "replace") != _digest(title, rows):
+        raise AlteredError("its digest does not fit its rows, so it was altered or damaged")
     return rows
+
+
+def _digest(title: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    """The digest of a file: of its table, its version and its rows."""
+    content = msgspec.json.encode([title, *rows], order="deterministic")
+    return hashlib.blake2b(content, digest_size=16).hexdigest()

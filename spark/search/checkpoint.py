@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.check.json_values import ALTERED, sealed, unsealed
 from holdfast.check.search.checkpoint import found_row, header_of, refuse_another, restore_found
 from holdfast.check.search.kernel_search import SUMMED, KernelSearch
 from holdfast.ir.errors import UsageError
@@ -18,7 +19,7 @@ from spark.cluster.storage import FileStorage
 from spark.search.files import HEADER
 from spark.search.frontier import SparkStore
 
-VERSION = 2
+VERSION = 3
 SPLIT = ("moved", "parts", "tasks")
 """The attributes of a ``SparkStore`` that, besides the levels, decide which file holds which states."""
 
@@ -47,7 +48,7 @@ class Commits:
             "sums": {name: boundary.sums[name].tolist() for name in SUMMED},
             "found": [found_row(each) for each in boundary.found],
         }
-        store.storage.write(HEADER, json.dumps(content).encode())
+        store.storage.write(HEADER, json.dumps(sealed(content)).encode())
 
 
 def _store(search: KernelSearch) -> SparkStore:
@@ -69,31 +70,37 @@ def refuse_used(storage: FileStorage) -> None:
         raise UsageError(f"{storage.name} keeps a search already; go on with it by --resume, or choose another folder")
 
 
-def kept(storage: FileStorage) -> bytes:
-    """The checkpoint in the storage. Raises UsageError if there is none."""
-    data = storage.read(HEADER)
+def kept(storage: FileStorage) -> dict[str, Any]:
+    """The content of the checkpoint in the storage.
+
+    Raises UsageError if there is none, and for one that is damaged or was altered.
+    """
+    data, name = storage.read(HEADER), storage.name
     if data is None:
-        name = storage.name
         raise UsageError(f"{name} keeps no search on Spark: there is no {HEADER}; start it with --checkpoint {name}")
-    return data
+    try:
+        content: dict[str, Any] = json.loads(data)
+        # A checkpoint of an older version has no digest. ``refuse_another`` refuses it by its version.
+        if content["version"] == VERSION:
+            unsealed(content)
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise _broken(name, error) from error
+    return content
 
 
 def resume(search: KernelSearch) -> None:
     """Restore a search from its checkpoint. Raises UsageError if it is damaged, or belongs to another search."""
     store = _store(search)
-    name, data = store.storage.name, kept(store.storage)
+    name, content = store.storage.name, kept(store.storage)
+    refuse_another(name, content, _header(search))
     try:
-        content = json.loads(data)
-        refuse_another(name, content, _header(search))
         levels = [[(int(first), int(last)) for first, last in level] for level in content["levels"]]
         moved, parts, tasks = (int(content[each]) for each in SPLIT)
         sums = {each: np.array(content["sums"][each], np.int64) for each in SUMMED}
         pending = np.array(content["pending"], np.int64)
         found = content["found"]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise UsageError(
-            f"{name}/{HEADER} is no checkpoint, or not a whole one; start again in another folder"
-        ) from error
+        raise _broken(name, error) from error
     store.restore(levels, moved, parts, tasks)
     store.tidy()
     [notes] = store.notes
@@ -102,3 +109,8 @@ def resume(search: KernelSearch) -> None:
     notes.pending[:] = pending
     for row in found:
         restore_found(search, row)
+
+
+def _broken(name: str, error: Exception) -> UsageError:
+    problem = f": {ALTERED}" if str(error) == ALTERED else " is no checkpoint, or not a whole one"
+    return UsageError(f"{name}/{HEADER}{problem}; start again in another folder")

@@ -10,10 +10,12 @@ are three kinds of files of states:
 
 A file is written atomically, and its content depends only on the model and on the split. So a task that is retried, or
 that runs twice at once, writes the same file again. Files are NumPy's ``.npy``: 64-bit integers, a row for each state.
+A digest stands behind the rows, so that an altered file is not read.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 from pathlib import Path
@@ -33,6 +35,8 @@ HEADER = "search.json"
 """The checkpoint of a search; written after each level, when all its other files are written."""
 KERNEL = "kernel.json"
 """The kernel's source. Executors compile it, unless they find it compiled."""
+DIGEST = 32
+"""The bytes of the digest behind the rows of a file."""
 CANDIDATES = "candidates"
 """The folder of the candidate files, which are useless once their level is settled."""
 
@@ -71,11 +75,12 @@ def write_rows(storage: FileStorage, path: str, rows: Words) -> None:
     """Write a file of states."""
     file = io.BytesIO()
     np.lib.format.write_array(file, rows, allow_pickle=False)
+    file.write(_digest(file.getbuffer()))
     storage.write(path, file.getvalue())
 
 
 def read_rows(storage: FileStorage, path: str, count: int) -> Words:
-    """The first ``count`` rows of a file. Raises UsageError if it has fewer, or is no file of states."""
+    """The first ``count`` rows of a file. Raises UsageError if it has fewer, is no file of states, or was altered."""
     data = storage.read(path)
     rows = None if data is None else _rows(data)
     if rows is None or len(rows) < count:
@@ -87,12 +92,18 @@ def read_rows(storage: FileStorage, path: str, count: int) -> Words:
 
 def _rows(data: bytes) -> Words | None:
     """The rows in the bytes of a file, without a copy; None if it is no complete file of states."""
+    if len(data) < DIGEST or _digest(memoryview(data)[:-DIGEST]) != data[-DIGEST:]:
+        return None
     file: Any = io.BytesIO(data)
     try:
         np.lib.format.read_magic(file)
         shape, _, kind = np.lib.format.read_array_header_1_0(file)
-        rows = np.frombuffer(data, np.int64, offset=file.tell())
+        rows = np.frombuffer(memoryview(data)[:-DIGEST], np.int64, offset=file.tell())
     except (ValueError, EOFError):
         return None
     whole = kind == np.dtype(np.int64) and len(shape) == 2 and rows.size == shape[0] * shape[1]
     return rows.reshape(shape) if whole else None
+
+
+def _digest(data: memoryview) -> bytes:
+    return hashlib.blake2b(data, digest_size=DIGEST).digest()

@@ -128,6 +128,19 @@ def test_a_mutant_that_the_model_lacks(tmp_path: Path, stored: dict[str, Any]) -
         guards_page(read_guards(tmp_path / "guards.toml"), stored, str)
 
 
+@pytest.mark.parametrize(
+    ("old", "new"), [('"steps": 1', '"steps": 2'), ('"tiny"', '"huge"'), ('"digest": "', '"digest": "0')]
+)
+def test_results_that_were_altered(tmp_path: Path, stored: dict[str, Any], old: str, new: str) -> None:
+    """Stored results in which somebody has changed a value are refused with the model's name."""
+    path = tmp_path / "mutants.json"
+    text = format_results(stored, [])
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(UsageError, match=r"holds no results of mutants \(lock: its digest does not fit its content"):
+        read_results(path)
+
+
 @pytest.mark.parametrize("text", ["", "[]", "3", '{"lock": 3}', '{"lock": {"fingerprint": "f", "mutants": [{}]}}'])
 def test_results_that_are_none(tmp_path: Path, text: str) -> None:
     """A file without results gives one line with the remedy; a missing file counts as empty."""

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from holdfast import __version__
 from holdfast.check.json_values import (
+    ALTERED,
     DEFAULTED,
     MERGED,
     OMITTED,
@@ -25,6 +26,8 @@ from holdfast.check.json_values import (
     as_json,
     from_json,
     read_json,
+    sealed,
+    unsealed,
     written_by,
 )
 from holdfast.check.mutate.log import MutationLog
@@ -175,8 +178,15 @@ def lacks(row: dict[str, Any], key: str) -> dict[str, Any]:
 
 def read_log(path: Path, row: dict[str, Any]) -> None:
     """Reads a log of mutants whose only line has this content."""
-    head = {"version": 3, "holdfast": __version__, "target": "m", "fingerprint": "f"}
-    path.write_text(json.dumps(head | row) + "\n")
+    head = {"version": 4, "holdfast": __version__, "target": "m", "fingerprint": "f"}
+    path.write_text(json.dumps(sealed(head | row)) + "\n")
+    MutationLog(path)
+
+
+def read_altered_log(path: Path, row: dict[str, Any]) -> None:
+    """Reads a log of mutants in which a value was changed."""
+    head = {"version": 4, "holdfast": __version__, "target": "m", "fingerprint": "f"}
+    path.write_text(json.dumps(sealed(head | row) | {"target": "n"}) + "\n")
     MutationLog(path)
 
 
@@ -197,6 +207,7 @@ ROW = "file: its configuration cannot be understood ({})"
 
 DAMAGED: list[tuple[Callable[[Path, dict[str, Any]], None], dict[str, Any], str, str]] = [
     (read_log, FACTS | {"colour": "red"}, LOG_LINE, 'unknown key "colour"'),
+    (read_altered_log, FACTS, LOG_LINE, ALTERED),
     (read_log, FACTS | {"equal": 1}, LOG_LINE, "equal: 1 is no truth value"),
     (read_log, FACTS | {"killed_by": KILL | {"steps": "3"}}, LOG_LINE, 'killed_by.steps: "3" is no whole number'),
     (read_log, FACTS | {"killed_by": KILL | {"steps": True}}, LOG_LINE, "killed_by.steps: true is no whole number"),
@@ -224,6 +235,18 @@ DAMAGED: list[tuple[Callable[[Path, dict[str, Any]], None], dict[str, Any], str,
     (read_row, CONFIG | {"swarm": 1}, ROW, "swarm: 1 is no truth value"),
     (read_row, lacks(CONFIG, "seed"), ROW, 'the key "seed" is missing'),
 ]
+
+
+@pytest.mark.parametrize("altered", [{"a": 2}, {"b": 1}, {"a": 1, "b": None}, {"digest": "0" * 32}, {"digest": None}])
+def test_a_sealed_object_is_not_altered(altered: dict[str, Any]) -> None:
+    """A sealed object is read back after JSON, in any order of its keys; after any change it is refused."""
+    content = {"b": [1, {"c": None}], "a": "ünï"}
+    read = json.loads(json.dumps(dict(reversed(sealed(content).items()))))
+    assert unsealed(read) == content
+    with pytest.raises(ValueError, match=ALTERED):
+        unsealed(read | altered)
+    with pytest.raises(ValueError, match=ALTERED):
+        unsealed(content)
 
 
 @pytest.mark.parametrize(("read", "row", "around", "said"), DAMAGED)

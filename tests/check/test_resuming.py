@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import attrs
+import numpy as np
 import pytest
 
 from holdfast.check.budget import Budget
 from holdfast.check.result import to_json
 from holdfast.check.search import checkpoint
+from holdfast.check.search.checkpoint import read_checkpoint
 from holdfast.check.search.engine import search
+from holdfast.check.search.kernel_search import SUMMED, KernelSearch
 from holdfast.ir.errors import UsageError
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import Scope, System
 from tests.check.conftest import Compiled
 from tests.kernel.plain import use_python
+
+FLIPS = 200
 
 BUDGETED = """
 a: N
@@ -183,3 +189,75 @@ def test_what_was_found_before_is_in_the_answer(system: System, tmp_path: Path) 
     )
     del resumed["timing"], whole["timing"]
     assert resumed == whole
+
+
+# Files that were altered ----------------------------------------------------------------------------------------------
+
+
+def without_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From here on, a search that needs a kernel fails the test."""
+
+    def refuse(*_args: object, **_options: object) -> None:
+        raise AssertionError("a kernel is made for a file that is refused")
+
+    monkeypatch.setattr(KernelSearch, "__init__", refuse)
+
+
+@pytest.mark.parametrize("name", ["header", "levels", "states", "pending", *SUMMED])
+def test_an_altered_array_is_refused(
+    name: str, system: System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A checkpoint in which somebody has changed an array is refused in one line, before a kernel is made."""
+    file = tmp_path / "search"
+    kept(system, file)
+    with np.load(file) as content:
+        arrays = {each: content[each] for each in content.files}
+    if name == "header":
+        arrays[name] = np.array(str(arrays[name]).replace('"depth": 0', '"depth": 1').replace("tiny", "huge"))
+    else:
+        # Levels of zero states once gave an exhausted search of nothing.
+        arrays[name] = np.zeros_like(arrays[name]) if arrays[name].any() else arrays[name] + 1
+    with file.open("wb") as out:
+        np.savez(out, **arrays)
+    without_kernel(monkeypatch)
+    assert refusal(system, file) == (
+        f"checkpoint {file}: its digest does not fit its content, so it was altered or damaged; start again without "
+        "--resume"
+    )
+
+
+def test_a_flipped_bit_is_refused_or_changes_nothing(
+    system: System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A flipped bit anywhere is one line, unless it is none of the content, such as a time in the archive."""
+    file = tmp_path / "search"
+    kept(system, file)
+    whole = file.read_bytes()
+    wanted = read_checkpoint(file)
+    draws = random.Random(25)
+    refused = 0
+    without_kernel(monkeypatch)
+    for _ in range(FLIPS):
+        data = bytearray(whole)
+        data[draws.randrange(len(data))] ^= 1 << draws.randrange(8)
+        file.write_bytes(data)
+        try:
+            found = read_checkpoint(file)
+        except UsageError:
+            refused += 1
+        else:
+            assert found.header == wanted.header
+            assert all((found.arrays[name] == wanted.arrays[name]).all() for name in wanted.arrays)
+    assert refused > FLIPS // 2
+
+
+def test_a_checkpoint_of_an_older_version_says_so(system: System, tmp_path: Path) -> None:
+    """A file without a digest is refused by its version, and not as an altered one."""
+    file = tmp_path / "search"
+    kept(system, file)
+    with np.load(file) as content:
+        arrays = {each: content[each] for each in content.files if each != "digest"}
+    arrays["header"] = np.array(str(arrays["header"]).replace(f'"version": {checkpoint.VERSION}', '"version": 2'))
+    with file.open("wb") as out:
+        np.savez(out, **arrays)
+    assert f"its version is 2, here it is {checkpoint.VERSION}" in refusal(system, file)

@@ -9,6 +9,7 @@ from textwrap import dedent
 
 import pytest
 
+from holdfast.check.json_values import sealed
 from holdfast.check.rules.book import read_book
 from holdfast.check.rules.facts import RuleFacts
 from holdfast.check.rules.page import MARK, page_text
@@ -168,7 +169,8 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RuleFacts]:
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(dedent(text).lstrip("\n").replace("WORDS", WORDS), encoding="utf-8")
-    (root / "models" / "mutants.json").write_text(json.dumps(REMOVED), encoding="utf-8")
+    stored = {name: sealed(model) for name, model in REMOVED.items()}
+    (root / "models" / "mutants.json").write_text(json.dumps(stored), encoding="utf-8")
     found = RuleFacts(root / "models", read_book(root / "models"))
     found.of("DR-01")
     yield found

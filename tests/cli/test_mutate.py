@@ -148,6 +148,19 @@ def test_going_on_from_a_file(holdfast: Run) -> None:
 
     assert (again.code, again.out) == (first.code, first.out)
     assert Path("facts").read_text() == kept
+
+
+def test_an_altered_log_is_refused(holdfast: Run) -> None:
+    """A log of mutants in which somebody has changed a value is refused in one line, and nothing is tried."""
+    holdfast("mutate", "lock.py", "--resume", "facts")
+    kept = Path("facts").read_text()
+    for old, new in (('"steps": 1', '"steps": 2'), ('"LS-01"', '"LS-02"'), ('"digest": "', '"digest": "0')):
+        assert old in kept
+        Path("facts").write_text(kept.replace(old, new, 1))
+        ran = holdfast("mutate", "lock.py", "--resume", "facts")
+        assert (ran.code, ran.out) == (2, "")
+        assert len(ran.err.splitlines()) == 1
+        assert "is no line of a log of mutants (its digest does not fit its content" in ran.err
     assert len(kept.splitlines()) >= 12
 
 

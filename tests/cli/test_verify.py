@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.check.json_values import sealed
 from holdfast.check.verify.jobs import JobResult, VerifyJob
 from holdfast.check.verify.manifest import PinnedOutcome
 from holdfast.check.verify.opinions import Opinion
@@ -172,7 +173,8 @@ def test_mutants_of_another_version_are_a_difference(holdfast: Run) -> None:
     ran = holdfast("verify", "--only", "mutants")
     assert ran.code == 20
     assert "no answer: counter: no mutant was tried; run `holdfast mutate --update counter`" in ran.out
-    Path("models/mutants.json").write_text('{"counter": {"fingerprint": "0", "scopes": [], "mutants": []}}')
+    older = {"counter": sealed({"fingerprint": "0", "scopes": [], "mutants": []})}
+    Path("models/mutants.json").write_text(json.dumps(older))
     ran = holdfast("verify", "--only", "mutants")
     assert ran.code == 1
     assert "counter: mutants.json is of another version of the model" in ran.out

@@ -170,6 +170,7 @@ def unit_rows(sample: Sample, unit: int, reach: Sequence[np.ndarray[Any, Any]]) 
             "violations": violations,
             "stops": stops,
             "sightings": sightings,
+            "logs": [],
         },
     }
 

@@ -15,12 +15,15 @@ import pyarrow as pa
 import pytest
 
 from holdfast.check.budget import Budget
+from holdfast.check.json_values import DIGEST, sealed
 from holdfast.cli.app import main
 from holdfast.ir.errors import UsageError
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
 from spark.cluster.storage import open_storage
+from spark.search.checkpoint import kept
 from spark.search.engine import ProcessTree
+from spark.search.files import DIGEST as DIGEST_BYTES
 from spark.search.files import read_rows, write_rows
 from tests.spark.searching import (
     TESTS,
@@ -188,13 +191,27 @@ def test_a_broken_checkpoint_is_refused(damage: str, locks: System, tmp_path: Pa
             header.write_text("[1]")
         case "a part":
             del content["levels"]
-            header.write_text(json.dumps(content))
+            header.write_text(json.dumps(sealed({key: value for key, value in content.items() if key != DIGEST})))
 
     with pytest.raises(UsageError, match=r"search\.json is no checkpoint"):
         spark_search(locks, "tiny", tmp_path, lasting=True, resumed=True)
 
 
-@pytest.mark.parametrize("damage", ["missing", "empty", "cut", "foreign"])
+@pytest.mark.parametrize("key", ["levels", "pending", "sums", "found", "moved", DIGEST])
+def test_an_altered_checkpoint_is_refused(key: str, locks: System, tmp_path: Path) -> None:
+    """A checkpoint whose values somebody has changed is one line, before Spark starts."""
+    spark_search(locks, "tiny", tmp_path, lasting=True, budget=Budget(states=100))
+    header = tmp_path / "search.json"
+    content = json.loads(header.read_text())
+    header.write_text(json.dumps(content | {key: 0 if key == "moved" else []}))
+
+    with pytest.raises(UsageError, match=r"search\.json: its digest does not fit its content"):
+        kept(open_storage(str(tmp_path), None))
+    with pytest.raises(UsageError, match=r"search\.json: its digest does not fit its content"):
+        spark_search(locks, "tiny", tmp_path, lasting=True, resumed=True)
+
+
+@pytest.mark.parametrize("damage", ["missing", "empty", "cut", "foreign", "a flipped bit"])
 def test_a_broken_file_of_states_is_refused(damage: str, locks: System, tmp_path: Path) -> None:
     """An incomplete file of states ends the search with the file's name, not with a wrong answer."""
     spark_search(locks, "tiny", tmp_path, lasting=True, budget=Budget(states=100))
@@ -208,6 +225,10 @@ def test_a_broken_file_of_states_is_refused(damage: str, locks: System, tmp_path
             path.write_bytes(path.read_bytes()[:-8])
         case "foreign":
             path.write_text("no states")
+        case "a flipped bit":
+            data = bytearray(path.read_bytes())
+            data[-DIGEST_BYTES - 1] ^= 1
+            path.write_bytes(data)
 
     with pytest.raises(UsageError, match=f"{path.relative_to(tmp_path)} is missing, or is not what this search wrote"):
         spark_search(locks, "tiny", tmp_path, lasting=True, resumed=True)

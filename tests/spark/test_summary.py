@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import attrs
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from holdfast.ir.errors import UsageError
@@ -164,6 +167,30 @@ def asked(**values: Any) -> Callable[[MemoryStorage], None]:
     return lambda held: held.write(CAMPAIGN, to_parquet("campaign", [{**campaign_row(SMALL), **values}]))
 
 
+def edited(table: str, path: str, **values: Any) -> Callable[[MemoryStorage], None]:
+    """Change values of a file's rows and keep its digest, as another tool does."""
+
+    def change(held: MemoryStorage) -> None:
+        before = pq.ParquetFile(pa.BufferReader(held.files[path])).schema_arrow.metadata
+        changed = to_parquet(table, [{**row, **values} for row in from_parquet(held.files[path])])
+        held.write(path, parquet(changed, before))
+
+    return change
+
+
+def parquet(data: bytes, metadata: dict[bytes, bytes] | None) -> bytes:
+    """A Parquet file with other metadata."""
+    out = io.BytesIO()
+    pq.write_table(pq.ParquetFile(pa.BufferReader(data)).read().replace_schema_metadata(metadata), out)
+    return out.getvalue()
+
+
+def without_metadata(held: MemoryStorage) -> None:
+    """Write a file again as a tool does that knows nothing of digests."""
+    path = unit_path("runs", 1)
+    held.write(path, parquet(held.files[path], None))
+
+
 def foreign_finding(held: MemoryStorage) -> None:
     """A finding that no unit met."""
     row = {**from_parquet(held.files[FINDINGS])[0], "signature": "f" * 16}
@@ -187,6 +214,11 @@ def foreign_finding(held: MemoryStorage) -> None:
         (lambda held: held.write("runs/7.parquet", held.files[unit_path("runs", 7)]), "runs/7.parquet"),
         (lambda held: held.write(unit_path("runs", 10), held.files[unit_path("runs", 9)]), "has unit 10"),
         (foreign_finding, "ffffffffffffffff"),
+        (edited("campaign", CAMPAIGN, model="Other"), "campaign.parquet is not as it was written: its digest"),
+        (edited("findings", FINDINGS, sentence="Other"), "findings.parquet is not as it was written: its digest"),
+        (edited("runs", unit_path("runs", 3), violations=0), "runs/0000000003.parquet is not as"),
+        (edited("coverage", unit_path("coverage", 3), rules=[]), "coverage/0000000003.parquet is not as"),
+        (without_metadata, "runs/0000000001.parquet is not as it was written: it was not written by"),
     ],
 )
 def test_files_that_do_not_agree_are_named(change: Callable[[MemoryStorage], None], named: str) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import attrs
 from attrs.validators import deep_iterable, deep_mapping, instance_of
 
+from holdfast.check.json_values import sealed, unsealed
 from holdfast.check.mutate.result import MutantRow, MutationReport
 from holdfast.ir.errors import UsageError
 
@@ -105,7 +106,7 @@ def format_results(stored: Mapping[str, Any], reports: Iterable[MutationReport])
     lines = []
     for name in sorted(models):
         rows = ",\n".join(f"    {json.dumps(row)}" for row in models[name]["mutants"])
-        head = {key: value for key, value in models[name].items() if key != "mutants"}
+        head = {key: value for key, value in sealed(models[name]).items() if key != "mutants"}
         lines.append(f'  {json.dumps(name)}: {json.dumps(head)[:-1]}, "mutants": [\n{rows}\n  ]}}')
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
@@ -134,23 +135,30 @@ def _row(row: MutantRow) -> dict[str, Any]:
 
 
 def read_results(path: Path) -> dict[str, Any]:
-    """The content of the results file, by model; empty if there is no file. Raises UsageError for any other file."""
+    """The content of the results file, by model; empty if there is no file.
+
+    Raises UsageError for any other file, and for one that was altered: each model has a digest of its results.
+    """
     if not path.exists():
         return {}
     try:
         models = json.loads(path.read_text(encoding="utf-8"))
-        for model in models.values():
+        found: dict[str, Any] = {}
+        for name, model in models.items():
             if not isinstance(model["fingerprint"], str) or not all(
                 isinstance(row["way"], str) for row in model["mutants"]
             ):
                 raise ValueError("a mutant has no way")
+            try:
+                found[name] = unsealed(model)
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}") from None
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise UsageError(
             f"{path}: holds no results of mutants ({error}); remove it and run `holdfast mutate --update`"
         ) from error
-    found: dict[str, Any] = models
     return found
 
 

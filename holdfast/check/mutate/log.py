@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import attrs
 
 from holdfast import __version__
-from holdfast.check.json_values import MERGED, as_json, from_json
+from holdfast.check.json_values import MERGED, as_json, from_json, sealed, unsealed
 from holdfast.check.mutate.result import MutantFacts, OperatorRow, ProofRow
 from holdfast.ir.errors import UsageError
 
-VERSION = 3
+VERSION = 4
 
 Key = tuple[str, str]
 """A model, and the fingerprint of everything that its facts depend on."""
@@ -31,7 +31,7 @@ class MutationLog:
     """The facts about mutants in a file, by model. Without a file (None) it stores nothing.
 
     An incomplete last line is dropped, and its mutant is tried again. Raises UsageError for a file that cannot be read,
-    and for one that is not such a log.
+    for one that is not such a log, and for one that was altered: each line has a digest of its content.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -85,7 +85,7 @@ class MutationLog:
         row = {"version": VERSION, "holdfast": __version__, "target": target, "fingerprint": fingerprint, **content}
         try:
             with self.path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(row) + "\n")
+                file.write(json.dumps(sealed(row)) + "\n")
         except OSError as error:
             raise UsageError(f"{self.path}: cannot be written: {error.strerror}; choose another file") from error
 
@@ -101,9 +101,11 @@ class MutationLog:
         for number, line in enumerate(lines[:-1], start=1):
             try:
                 row = json.loads(line)
-                version, holdfast = row.pop("version"), row.pop("holdfast")
+                version, holdfast = row["version"], row["holdfast"]
                 if (version, holdfast) != (VERSION, __version__):
                     raise ValueError(f"it is of version {version!r} of such logs, of holdfast {holdfast}")
+                row = unsealed(row)
+                del row["version"], row["holdfast"]
                 self._note(row)
             except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
                 raise UsageError(

@@ -1,28 +1,30 @@
 """Checkpoints: a kernel search saved between two levels. A resumed search gives the same answer.
 
-The file holds the states of every level, the counts and the discoveries. It is written under a draft name and then
-renamed, so that a crash while writing leaves the previous checkpoint.
+The file holds the states of every level, the counts and the discoveries, and a digest of them. It is written under a
+draft name and then renamed, so that a crash while writing leaves the previous checkpoint.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from holdfast import __version__
+from holdfast.check.json_values import ALTERED
 from holdfast.check.search.kernel_search import SUMMED, KernelSearch
 from holdfast.ir.errors import UsageError
 from holdfast.lower.kernel.store import Store
 from holdfast.runs.rebuilding import Discovery
 from holdfast.runs.selection import DEADLOCK, idempotence
 
-VERSION = 2
+VERSION = 3
 
 
 @attrs.define
@@ -46,7 +48,8 @@ class Checkpoint:
         draft = self.path.with_name(f"{self.path.name}.draft")
         try:
             with draft.open("wb") as file:
-                np.savez(file, allow_pickle=False, **_content(search))
+                content = _content(search)
+                np.savez(file, allow_pickle=False, **content, digest=np.array(_digest(content)))
             draft.replace(self.path)
         except OSError as error:
             raise UsageError(
@@ -68,6 +71,16 @@ def _content(search: KernelSearch) -> dict[str, Any]:
         "pending": boundary.pending,
         **boundary.sums,
     }
+
+
+def _digest(content: Mapping[str, NDArray[Any]]) -> str:
+    """A digest of the arrays: of their names, types, shapes and values."""
+    hashed = hashlib.blake2b(digest_size=16)
+    for name, array in sorted(content.items()):
+        hashed.update(f"{name} {array.dtype.str} {array.shape}\0".encode())
+        # Bytes in one dimension are all that hashlib takes.
+        hashed.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    return hashed.hexdigest()
 
 
 def header_of(search: KernelSearch) -> dict[str, Any]:
@@ -113,19 +126,46 @@ def found_row(found: Discovery) -> dict[str, Any]:
     }
 
 
-def resume(search: KernelSearch, path: Path) -> None:
-    """Restore a search from a file. Raises UsageError for a file that does not fit or cannot be read."""
+@attrs.frozen(eq=False)
+class StoredSearch:
+    """The content of a checkpoint: its header, and its arrays by name. ``path`` is for messages."""
+
+    path: Path
+    header: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
+
+
+def read_checkpoint(path: Path) -> StoredSearch:
+    """The content of a file. Raises UsageError for a file that cannot be read, is no checkpoint, or was altered."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as content:
             arrays = {name: content[name] for name in content.files}
-        header = json.loads(str(arrays["header"]))
-        levels, states = arrays["levels"], arrays["states"]
+        digest = str(arrays.pop("digest", ""))
+        header = dict(json.loads(str(arrays["header"])))
+        # A checkpoint of an older version has no digest. ``refuse_another`` refuses it by its version.
+        altered = header["version"] == VERSION and digest != _digest(arrays)
     except OSError as error:
         raise UsageError(f"checkpoint {path} cannot be read: {error.strerror or 'it is no checkpoint'}") from error
-    except (KeyError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise UsageError(f"{path} is no checkpoint, or not a whole one; start again without --resume") from error
-    refuse_another(str(path), header, header_of(search))
-    assert isinstance(search.store, Store), "as above"
+    except Exception as error:
+        raise _broken(path) from error
+    if altered:
+        raise UsageError(f"checkpoint {path}: {ALTERED}; start again without --resume")
+    return StoredSearch(path, header, arrays)
+
+
+def resume(search: KernelSearch, stored: StoredSearch) -> None:
+    """Restore a search from a checkpoint, whose arrays are dropped. Raises UsageError if it does not fit the search."""
+    refuse_another(str(stored.path), stored.header, header_of(search))
+    try:
+        _restore(search, stored.header, stored.arrays)
+    except (KeyError, TypeError, ValueError, IndexError, StopIteration) as error:
+        raise _broken(stored.path) from error
+    stored.arrays.clear()
+
+
+def _restore(search: KernelSearch, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    assert isinstance(search.store, Store), "what holds its states elsewhere keeps them there"
+    levels, states = arrays["levels"], arrays["states"]
     search.store.restore([[(int(a), int(b)) for a, b in level] for level in levels], states)
     # The sums of all cores go to the first core, since they will be summed again.
     first = search.store.notes[0]
@@ -135,6 +175,10 @@ def resume(search: KernelSearch, path: Path) -> None:
         notes.pending[:] = arrays["pending"]
     for row in header["found"]:
         restore_found(search, row)
+
+
+def _broken(path: Path) -> UsageError:
+    return UsageError(f"{path} is no checkpoint, or not a whole one; start again without --resume")
 
 
 def refuse_another(name: str, header: dict[str, Any], wanted: dict[str, Any]) -> None:

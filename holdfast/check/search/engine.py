@@ -91,6 +91,12 @@ def search(
             if engine == "interpreter":
                 raise UsageError("the interpreter keeps no checkpoints; leave out --engine interpreter")
             engine = "kernel"
+        stored = None
+        if resume_from is not None:
+            from holdfast.check.search.checkpoint import read_checkpoint  # noqa: PLC0415 - see below
+
+            # Before the kernel is compiled: a damaged file should cost no minute.
+            stored = read_checkpoint(resume_from)
         plain = None
         if engine != "kernel" and kernel is None:
             plain = PlainSearch(machine, selection, symmetry, keep_going, meter)
@@ -111,7 +117,7 @@ def search(
                 meter,
                 cores or os.cpu_count() or 1,
                 checkpoint=None if checkpoint is None else Checkpoint(checkpoint),
-                restore=None if resume_from is None else partial(resume, path=resume_from),
+                restore=None if stored is None else partial(resume, stored=stored),
                 kernel=kernel,
                 quick=True,
             )
