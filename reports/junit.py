@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from xml.etree import ElementTree as ET
 
+from holdfast.ir.printable import printable
 from holdfast.records.record import Case, Record, Status
 
 FORBIDDEN = re.compile(r"[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -63,5 +64,5 @@ def _totals(cases: Sequence[Case]) -> dict[str, str]:
 
 
 def clean(text: str) -> str:
-    """The text with U+FFFD in place of each character that XML does not allow."""
-    return FORBIDDEN.sub("\ufffd", text)
+    """The text with escapes for characters that are not shown, and U+FFFD for others that XML does not allow."""
+    return FORBIDDEN.sub("\ufffd", printable(text))

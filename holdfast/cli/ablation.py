@@ -6,7 +6,6 @@ import json as json_format
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.markup import escape
 from rich.table import Table
 
 from holdfast.check.prove.ablation import (
@@ -97,7 +96,7 @@ def _place(row: Ablation) -> str:
         return ""
     if row.restored is None:
         return "not looked for"
-    return escape("\n".join(row.clauses)) if row.restored else "not found"
+    return "\n".join(row.clauses) if row.restored else "not found"
 
 
 # The file beside the models --------------------------------------------------------------------------------------

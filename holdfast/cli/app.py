@@ -13,7 +13,7 @@ from cyclopts import App, CycloptsError, Parameter
 from cyclopts.exceptions import UnusedCliTokensError
 
 from holdfast import __version__
-from holdfast.cli.output import note
+from holdfast.cli.output import note, prepare_streams
 from holdfast.ir.errors import HoldfastError, ModelError
 
 INTERNAL, USAGE, INCONCLUSIVE = 1, 2, 20
@@ -89,9 +89,7 @@ for found in entry_points(group="holdfast.verbs"):
 
 def run() -> NoReturn:
     """Entry point of the installed command: run the arguments of the process, and exit with the code."""
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal whose encoding lacks a character shows the character's code; the command does not fail.
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    prepare_streams()
     sys.exit(main(sys.argv[1:]))
 
 
@@ -116,7 +114,7 @@ def main(argv: Sequence[str]) -> int:
         if extra is not None:
             return _end(USAGE, extra)
         if os.environ.get("HOLDFAST_DEBUG") == "1":
-            traceback.print_exc()
+            note(traceback.format_exc())
         return _end(
             INTERNAL,
             f"internal error: {type(error).__name__}: {error}; please report it (HOLDFAST_DEBUG=1 shows where)",

@@ -15,7 +15,7 @@ from cyclopts import Parameter
 from holdfast.cli.options import Switch
 from holdfast.cli.output import check_writable, say, write
 from holdfast.ir.errors import UsageError
-from holdfast.records.record import Record
+from holdfast.records.record import Record, printable_record
 
 GROUP = "holdfast.reports"
 
@@ -64,13 +64,14 @@ class Reports:
 
     def give(self, records: Sequence[Record]) -> None:
         """Write the reports that the user asked for."""
+        records = [printable_record(record) for record in records]
         # Render all of them before writing the first: an error in a renderer then leaves no half set of files.
         rendered = [(path, _renderer(name)(records)) for name, path in self._files]
         annotations = _renderer("github")(records) if self.github else ""
         for path, text in rendered:
             write(path, text)
         if annotations:
-            say(annotations.rstrip("\n"))
+            say(annotations.rstrip("\n"), commands=True)
 
     @property
     def _files(self) -> list[tuple[str, Path]]:

@@ -73,6 +73,6 @@ def _write_pages(facts: RuleFacts, folder: Path) -> int:
             raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
         texts[path] = page_text(page, by_hand, facts)
     for path, text in texts.items():
-        write(path, text)
+        write(path, text, exact=True)
         note(f"holdfast: wrote {path}")
     return 0

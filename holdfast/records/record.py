@@ -8,12 +8,13 @@ engine has a module here that makes its records.
 from __future__ import annotations
 
 import hashlib
-from typing import Literal
+from typing import Any, Literal
 
 import attrs
 
 from holdfast.check.result import Answer
 from holdfast.ir.errors import Place
+from holdfast.ir.printable import printable
 from holdfast.ir.system import System
 from holdfast.trace.line import replay_command
 from holdfast.trace.text import NOBODY, back, outcome, render
@@ -79,6 +80,24 @@ class Record:
     def title(self) -> str:
         """The question, nearly as on the command line."""
         return " ".join(part for part in ("holdfast", self.engine, self.model, self.scope, *self.changes) if part)
+
+
+def printable_record(record: Record) -> Record:
+    """The record with printable texts, as reports show them."""
+    found: Record = _printable(record)
+    return found
+
+
+def _printable(value: Any) -> Any:
+    """A value of a record in which all texts are printable."""
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, tuple):
+        return tuple(_printable(each) for each in value)
+    if attrs.has(type(value)):
+        names = [each.name for each in attrs.fields(type(value))]
+        return attrs.evolve(value, **{name: _printable(getattr(value, name)) for name in names})
+    return value
 
 
 def case_of(system: System, trace: Trace) -> Case:

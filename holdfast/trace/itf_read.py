@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.ir.errors import UsageError
+from holdfast.ir.printable import one_line, printable
 from holdfast.trace.foreign import ForeignRun, ForeignState
 from holdfast.trace.itf import ACTION, PICKS
 from holdfast.trace.itf_values import Rec, SetOf, Tree, Variant, decode, key, show, whole
@@ -141,13 +142,30 @@ def _picked(picks: Rec) -> dict[str, Tree | None]:
     return found
 
 
+def _one_line(value: Any) -> Any:
+    """The JSON value with printable texts of one line."""
+    match value:
+        case str():
+            return one_line(value)
+        case list():
+            return [_one_line(each) for each in value]
+        case dict():
+            return {one_line(name): _one_line(each) for name, each in value.items()}
+    return value
+
+
 def read_json(text: str, path: Path) -> Any:
-    """The JSON value of a text; raises UsageError, with line and column, if the text is no JSON."""
+    """The JSON value of a text. Each text in it is made printable, on one line.
+
+    Raises UsageError, with line and column, if the text is no JSON.
+    """
     collecting = gc.isenabled()
     # With garbage collection on, most of the time goes into scans of millions of new objects that are all in use.
     gc.disable()
     try:
-        return json.loads(text, parse_int=whole)
+        value = json.loads(text, parse_int=whole)
+        # Only an escape, or a character that is not shown, makes a name of the file more than a part of a line.
+        return _one_line(value) if "\\" in text or printable(text) != text else value
     except json.JSONDecodeError as error:
         early = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
         end = " (the file ends too early; was it truncated?)" if early else ""

@@ -26,6 +26,7 @@ import attrs
 import msgspec
 
 from holdfast.ir.errors import HoldfastError, UsageError
+from holdfast.ir.printable import printable
 from spark.cluster.java import EXTRA, spark_java
 from spark.cluster.jvm import LostSparkError
 from spark.cluster.keeper import ENDING, ClusterPlan, ClusterStart
@@ -271,7 +272,7 @@ def main(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return 0
     except HoldfastError as error:
-        print(f"standalone: {error}", file=sys.stderr)  # noqa: T201 - as above
+        print(printable(f"standalone: {error}"), file=sys.stderr)  # noqa: T201 - as above
         return error.exit_code
 
 

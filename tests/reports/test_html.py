@@ -13,6 +13,7 @@ from typing import Any
 import attrs
 import pytest
 
+from holdfast.ir.printable import printable
 from holdfast.trace.views.svg import STYLE
 from spark.campaign.page.html import MOST_ACTIONS, MOST_FINDINGS, MOST_RULES, MOST_STEPS, render
 from spark.campaign.saturation import new_steps
@@ -145,12 +146,14 @@ def test_unsound_markup_is_seen(made: Callable[[str], Summary]) -> None:
 
 def test_names_are_texts_and_never_markup(made: Callable[[str], Summary]) -> None:
     """A model, rule, property or predicate may have any name. The page shows it as text."""
-    page = Page(render(made("hostile")))
+    text = render(made("hostile"))
+    page = Page(text)
     assert len(page.inside["script"]) == len(page.inside["style"]) == 1
     shown = " ".join(page.inside["main"])
     for name in HOSTILE:
-        assert name in shown
+        assert printable(name) in shown
     assert HOSTILE[0] in page.inside["h1"][0]
+    assert printable(text) == text
 
 
 def test_the_policy_names_what_there_is(made: Callable[[str], Summary]) -> None:

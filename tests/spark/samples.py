@@ -26,8 +26,10 @@ ACTIONS = (
 
 RULES = ("ST-11", "ST-12", "ST-14", "CK-01.expired", "CK-02.range", "ND-01")
 
-HOSTILE = ("<script>alert(1)</script>", "a&b\"c'", "]]>", "ünïcödé \U0001f512", "{{ 7 * 7 }}")
-"""Names that would be markup if a page did not escape them."""
+HOSTILE = (
+    "<script>alert(1)</script>", "a&b\"c'", "]]>", "ünïcödé \U0001f512", "{{ 7 * 7 }}", "\x1b[31mred", "\u202egnp.exe",
+)  # fmt: skip
+"""Names that would be markup, or control a terminal, if a page did not escape them."""
 
 RUNS = (
     "one_owner: init(True) open(p1,s1,1,True) open(p3,s1,2,True)",

@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
@@ -18,6 +17,7 @@ from textual.worker import Worker, WorkerState, get_current_worker
 from holdfast.cli.explorer import wording
 from holdfast.cli.explorer.help import HELP
 from holdfast.cli.explorer.panes import ChoicePane, RunPane, StatePane, WatchPane
+from holdfast.cli.explorer.printable_text import PrintableApp
 from holdfast.cli.explorer.prompt import Prompt, Question, Sheet
 from holdfast.cli.legend import legend_for
 from holdfast.cli.output import write
@@ -66,7 +66,7 @@ Sheet { align: center middle; }
 """
 
 
-class Explorer(App[None]):
+class Explorer(PrintableApp):
     """Shows a session. ``note`` is the first message at the bottom; ``opener`` opens what the user names later."""
 
     CSS = STYLE

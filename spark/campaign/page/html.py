@@ -23,6 +23,7 @@ from markupsafe import Markup
 from holdfast.check.rules.book import RuleRow, book_of
 from holdfast.check.walk.result import WHY, StopFigures
 from holdfast.ir.errors import UsageError
+from holdfast.ir.printable import printable
 from holdfast.trace.itf_read import itf_run
 from holdfast.trace.text import count
 from holdfast.trace.views.svg import STYLE, render_svg
@@ -70,7 +71,7 @@ def render(summary: Summary, blind: BlindComparison | None = None) -> str:
     explained = _explained(summary, findings, rules)
     most_taken = max((action.taken for action in summary.actions), default=0)
     most_decisive = max((rule.decisive for rule in summary.rules), default=0)
-    return _environment().get_template("campaign.html.jinja").render(
+    page = _environment().get_template("campaign.html.jinja").render(
         summary=summary,
         policy=_policy(css, js),
         css=Markup(css),  # noqa: S704 - a file of this package
@@ -94,6 +95,7 @@ def render(summary: Summary, blind: BlindComparison | None = None) -> str:
         words=summary.words,
         blind=blind,
     )  # fmt: skip
+    return printable(page)
 
 
 @cache
