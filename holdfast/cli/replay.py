@@ -46,7 +46,8 @@ def replay(
     """
     if line.startswith("-") and line != "-":
         raise UsageError(f"unknown option {line!r}; see `holdfast replay --help`")
-    opened = open_trace(_from_input() if line == "-" else line, model=model)
+    given = line == "-"
+    opened = open_trace(_from_input() if given else line, model=model, line_from="standard input" if given else None)
     if opened.replayer is None:
         why = opened.changed or "the file does not say which model it is of"
         raise UsageError(f"{line}: cannot be replayed: {why}; name the model with --model")

@@ -22,18 +22,28 @@ PROOF = "_proof"
 """The suffix of a file of lemmas: ``ownership_proof.py`` stands beside ``ownership.py``."""
 
 
-def load_model(text: str) -> type:
+def load_model(text: str, *, alone: bool = False) -> type:
     """The model class for ``ownership``, for ``path/to/file.py``, or for one of these followed by ``:Class``.
 
-    A bare name is looked up in ``models/`` of the working directory, then in the installed ``models`` package.
-    Raises UsageError if there is no such model and ModelError if its file cannot be imported.
+    A bare name is looked up in ``models/`` of the working directory, then in the installed ``models`` package. With
+    ``alone``, only that file is executed: neither the package around it, nor files beside it that have the name of a
+    module. Raises UsageError if there is no such model and ModelError if its file cannot be imported.
     """
     name, _, wanted = text.partition(":")
-    if name.endswith(".py") or os.sep in name:
-        module = _import_file(Path(name))
-    else:
-        module = _import_bare(name)
-    return _pick(module, name, wanted)
+    return _pick(_import_file(model_file(text), alone=alone), name, wanted)
+
+
+def model_file(text: str) -> Path:
+    """The file that ``load_model`` imports. Nothing is imported here. Raises UsageError if there is no such file."""
+    name = text.partition(":")[0]
+    if not (name.endswith(".py") or os.sep in name):
+        return _file_of_name(name)
+    # ``os.path`` answers for a path that is too long as well.
+    if not os.path.isfile(name):  # noqa: PTH113 - see above
+        raise UsageError(
+            f"there is no model file {name}; give a path to a .py file, or a name that `holdfast models` lists"
+        )
+    return Path(name)
 
 
 @attrs.frozen
@@ -96,27 +106,24 @@ def model_folders() -> list[Path]:
     return [folder for folder in dict.fromkeys(folders) if folder.is_dir()]
 
 
-def _import_bare(name: str) -> ModuleType:
+def _file_of_name(name: str) -> Path:
+    """The file of the model with this bare name."""
     for folder in model_folders():
         path = folder / f"{name}.py"
-        if name.isidentifier() and path.is_file():
-            return _import_file(path)
+        if name.isidentifier() and os.path.isfile(path):  # noqa: PTH113 - as above
+            return path
     near = difflib.get_close_matches(name, model_names(), n=3, cutoff=0.5)
-    if Path(f"{name}.py").is_file():
+    if os.path.isfile(f"{name}.py"):  # noqa: PTH113 - as above
         near.insert(0, f"{name}.py")
     hint = f"did you mean {', '.join(near)}?" if near else "`holdfast models` lists all models; a path ends in .py"
     raise UsageError(f"there is no model {name!r}; {hint}")
 
 
-def _import_file(path: Path) -> ModuleType:
-    if not path.is_file():
-        raise UsageError(
-            f"there is no model file {path}; give a path to a .py file, or a name that `holdfast models` lists"
-        )
+def _import_file(path: Path, *, alone: bool = False) -> ModuleType:
     path = path.resolve()
     # A file of a package is imported under its full name, because other files of the package may import it too.
     root, parts = path.parent, [path.stem]
-    while (root / "__init__.py").is_file():
+    while not alone and (root / "__init__.py").is_file():
         parts.insert(0, root.name)
         root = root.parent
     # The prefix keeps a single file from hiding an installed module of the same name.
@@ -129,8 +136,10 @@ def _import_file(path: Path) -> ModuleType:
         known = sys.modules.get(full)
     if known is not None and getattr(known, "__file__", None) == str(path):
         return known
-    if str(root) not in sys.path:
+    if not alone and str(root) not in sys.path:
         sys.path.insert(0, str(root))
+    if len(parts) > 1:
+        _check_visible(path, root, full)
     try:
         module = importlib.import_module(full) if len(parts) > 1 else _import_alone(full, path)
     except ModelError:
@@ -144,6 +153,18 @@ def _import_file(path: Path) -> ModuleType:
     if Path(module.__file__ or "").resolve() != path:
         raise UsageError(f"{path} is hidden by {module.__file__}, which is imported as {full} too; rename its folder")
     return module
+
+
+def _check_visible(path: Path, root: Path, full: str) -> None:
+    """Raise UsageError if Python would import the package of the file from another place. It is not executed."""
+    package = full.partition(".")[0]
+    spec = None if package in sys.modules else importlib.util.find_spec(package)
+    if spec is None:
+        return
+    places = [Path(place).resolve() for place in spec.submodule_search_locations or ()]
+    if root / package not in places:
+        there = spec.origin if not places else places[0]
+        raise UsageError(f"{path} is hidden by {there}, which is imported as {package} too; rename its folder")
 
 
 def _import_alone(name: str, path: Path) -> ModuleType:

@@ -18,9 +18,11 @@ def compile_variant(model: type, variants: Sequence[str] = (), removed: Sequence
     return remove_rules(compile_model(model, variants=variants), removed)
 
 
-def load_variant(target: str, variants: Sequence[str] = (), removed: Sequence[str] = ()) -> System:
+def load_variant(
+    target: str, variants: Sequence[str] = (), removed: Sequence[str] = (), *, alone: bool = False
+) -> System:
     """As ``compile_variant``, for the model with the name ``target`` on the command line: a name or FILE.py:CLASS.
 
-    Raises UsageError also for an unknown model.
+    ``alone``: execute only the model's file, see ``load_model``. Raises UsageError also for an unknown model.
     """
-    return compile_variant(load_model(target), variants, removed)
+    return compile_variant(load_model(target, alone=alone), variants, removed)

@@ -8,6 +8,7 @@ import attrs
 
 from holdfast.ir.errors import HoldfastError, UsageError
 from holdfast.ir.system import Action, Property, System
+from holdfast.ir.trust import UntrustedModelError, check_bundled
 from holdfast.ir.variants import load_variant
 from holdfast.lower.layout import Value
 from holdfast.lower.outcome import Refused
@@ -52,6 +53,8 @@ class RunSource:
     @classmethod
     def parse(cls, text: str) -> RunSource:
         """The source that ``--model`` names, such as ``ownership`` or ``ownership tiny +variant -LABEL``."""
+        if is_file(text.partition(":")[0]):
+            return cls(text)
         target, *words = text.split() or [""]
         scope = words.pop(0) if words and words[0][0] not in "+-" else None
         for word in words:
@@ -65,23 +68,33 @@ class RunSource:
         """Whether it names only a target; then scope, variants and removed rules come from the run."""
         return self == RunSource(self.target)
 
-    def system(self) -> System:
-        """The compiled model; raises UsageError or ModelError if the model or a rule or variant does not exist."""
+    def system(self, file: str | None = None) -> System:
+        """The compiled model; raises UsageError or ModelError if the model or a rule or variant does not exist.
+
+        ``file``: the file that names the model, or None if the user named it. Raises UntrustedModelError for a file's
+        model that does not come along with Holdfast; it is not executed.
+        """
+        if file is not None:
+            check_bundled(self.target, file)
         return load_variant(self.target, self.variants, self.removed)
 
 
-def open_trace(what: str, *, model: str | None = None) -> LoadedRun:
+def open_trace(what: str, *, model: str | None = None, line_from: str | None = None) -> LoadedRun:
     """The run of a replay line, or of a file: ITF, or an output or a dump of TLC.
 
     ``model`` names the model to replay on, instead of the one that the line or file names, as ``TARGET [SCOPE]
-    [+VARIANT…] [-LABEL…]``. Raises UsageError if ``what`` is neither a line nor a file, or does not fit the model;
+    [+VARIANT…] [-LABEL…]``. ``line_from``: where a line comes from if the user did not write it, such as ``standard
+    input``. Without ``model``, a file and such a line may name only a model that comes along with Holdfast: no other
+    one is executed.
+
+    Raises UsageError if ``what`` is neither a line nor a file, or does not fit the model, or may not name its model;
     raises ImpossibleError if the model has changed and no longer allows the run.
     """
     if not what.strip():
         raise UsageError("there is neither line nor file in an empty argument; give one of them")
     wanted = None if model is None else RunSource.parse(model)
     if not is_file(what) and (len(what.split()) > 1 or what != what.strip()):
-        return _open_line(parse_line(what), wanted)
+        return _open_line(parse_line(what), wanted, line_from)
     if not is_file(what):
         raise UsageError(f"there is no file {what!r}; {FORMATS}, which is put in single quotes")
     return _open_file(Path(what), wanted)
@@ -102,7 +115,7 @@ def is_file(what: str) -> bool:
 def _open_file(path: Path, wanted: RunSource | None) -> LoadedRun:
     found = read_file(path)
     if isinstance(found, Line):
-        return _open_line(found, wanted)
+        return _open_line(found, wanted, str(path))
     said = _said(found)
     if said is not None:
         return _open_own(found, said, wanted)
@@ -188,15 +201,20 @@ def _texts(run: ForeignRun, name: str) -> tuple[str, ...] | None:
 
 def _open_own(run: ForeignRun, said: RunHeader, wanted: RunSource | None) -> LoadedRun:
     source = _instead(said.source, wanted)
+    if not source.scope and not said.source.scope:
+        # A proof writes such a run: its sizes are those of no scope, so no scope of the model can replay it.
+        return LoadedRun(run.trace(), None, "the run is in no scope of its model; the file alone is shown")
     try:
-        system = source.system()
+        system = source.system(str(run.path) if wanted is None else None)
         scope = system.scope(source.scope or said.source.scope or "")
+    except UntrustedModelError:
+        raise
     except HoldfastError as error:
         if wanted is not None:
             raise
         gone = f"the model {source.target} is not here as the file names it ({error}); the file alone is shown"
         return LoadedRun(run.trace(), None, gone)
-    known = wanted is None
+    known = source == said.source
     replayer = Replayer(
         system,
         scope,
@@ -262,10 +280,11 @@ def _check_states(replayer: Replayer, run: ForeignRun, script: Script) -> None:
 # Lines -----------------------------------------------------------------------------------------------------------
 
 
-def _open_line(line: Line, wanted: RunSource | None) -> LoadedRun:
+def _open_line(line: Line, wanted: RunSource | None, file: str | None) -> LoadedRun:
+    """The run of a line; ``file``: where the line comes from, or None if the user wrote it."""
     said = RunSource(line.target, line.scope, line.variants, line.removed)
     source = _instead(said, wanted)
-    system = source.system()
+    system = source.system(file if wanted is None else None)
     scope = system.scope(source.scope or line.scope)
     replayer = Replayer(system, scope, target=source.target, options=None, leads_to=_owed(system, line.claim))
     changed = _changed(replayer, line.fingerprint)

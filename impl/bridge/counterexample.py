@@ -51,13 +51,13 @@ class CounterexampleFile:
     skipped: tuple[str, ...]
 
 
-def scenario_of(line: str) -> CounterexampleFile:
-    """The scenario file of a replay line, or of a file with a run.
+def scenario_of(line: str, model: str | None = None) -> CounterexampleFile:
+    """The scenario file of a replay line, or of a file with a run. ``model``: its model, as ``open_trace`` takes it.
 
     Raises UsageError for what is neither, and if no pairing maps its model to a controller; ImpossibleError if the
     model has changed and no longer allows the run; DisagreementError if the controller does not do as the model does.
     """
-    loaded = open_trace(line)
+    loaded = open_trace(line, model=model)
     trace, replayer = loaded.trace, loaded.replayer
     if replayer is None:
         raise UsageError(f"{trace.target}: {loaded.changed or 'the file does not say which model it is of'}")

@@ -20,7 +20,9 @@ from impl.scenario.suggest import unknown
 PASSED, FAILED = 0, 12
 
 
-def from_trace(line: Annotated[str, Parameter(allow_leading_hyphen=True)], /, *, out: Path) -> int:
+def from_trace(
+    line: Annotated[str, Parameter(allow_leading_hyphen=True)], /, *, out: Path, model: str | None = None
+) -> int:
     """Make a scenario file of a run of a model, such as a counterexample.
 
     The file holds the requests of the run that reach the controller, each with the answer of the model that has all its
@@ -34,10 +36,12 @@ def from_trace(line: Annotated[str, Parameter(allow_leading_hyphen=True)], /, *,
         The line that a failure prints after `replay:`, in single quotes; or a file with a run.
     out
         The file to write, such as mine.yaml.
+    model
+        The model behind the run, instead of the one that it names: MODEL, or 'MODEL SCOPE +VARIANT -LABEL'.
     """
     check_writable(out)
     try:
-        made = scenario_of(line)
+        made = scenario_of(line, model)
     except DisagreementError as error:
         note(f"holdfast: the controller differs from the model: {error}")
         return FAILED

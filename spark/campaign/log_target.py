@@ -59,8 +59,11 @@ class LogTarget:
     names: tuple[str, ...]
 
     @classmethod
-    def of(cls, config: Config) -> LogTarget:
-        """The target of a configuration. Raises UsageError if there is no log, or if model or mapping are wrong."""
+    def of(cls, config: Config, model: str | None = None) -> LogTarget:
+        """The target of a configuration; ``model``: the model to load, instead of the one that it names.
+
+        Raises UsageError if there is no log, or if model or mapping are wrong.
+        """
         options = config.log
         assert options is not None, "the configuration is one of logs"
         storage, names = logs_in(options)
@@ -72,7 +75,7 @@ class LogTarget:
             mapping = read_mapping(Path(options.map))
             given = Path(mapping.file).read_text(encoding="utf-8"), mapping.file
         variants = config.variants or (mapping.about.variants if mapping is not None else ())
-        system = load_variant(options.model, variants)
+        system = load_variant(model or options.model, variants)
         if mapping is not None:
             check_names(mapping, system)
         return cls(system, given, options, storage, names)

@@ -15,16 +15,18 @@ from spark.campaign.findings import Finding
 from spark.campaign.summary import Summary
 
 
-def campaign_record(config: Config, summary: Summary, command: str, code: int) -> Record:
+def campaign_record(config: Config, summary: Summary, command: str, code: int, model: str | None = None) -> Record:
     """The record of a campaign: a case for each shrunk finding, with its run and its frequency.
 
-    ``command`` is the verb of the command line, ``code`` its exit code. Raises UsageError if the model is not there.
+    ``command`` is the verb of the command line, ``code`` its exit code. ``model``: the model to load, instead of the
+    one that the configuration names. Raises UsageError if the model is not there.
     """
     if not config.is_model:
         return _of_others(config, summary, command, code)
-    system = load_variant(config.target, config.variants, config.removed)
+    loaded = model or config.target
+    system = load_variant(loaded, config.variants, config.removed)
     findings = [
-        (open_trace(finding.shrunk.line).trace, f"in {finding.times:,} of {count(summary.runs, 'run')}")
+        (open_trace(finding.shrunk.line, model=loaded).trace, f"in {finding.times:,} of {count(summary.runs, 'run')}")
         for finding in summary.findings
         if finding.shrunk is not None
     ]

@@ -27,7 +27,7 @@ from spark.campaign.reading import read_campaign
 from spark.campaign.record import campaign_record
 from spark.campaign.summary import Summary, summarise
 from spark.campaign.tables import TIMING, to_parquet
-from spark.campaign.targets import check_name, target_of
+from spark.campaign.targets import check_model, check_name, target_of
 from spark.campaign.text import render_status
 from spark.campaign.work import coverage_row, runs_row
 from spark.cli.cluster_options import NO_CLUSTER, OPERATIONS, options_of, refuse
@@ -66,6 +66,7 @@ def report(
     *,
     html: Path | None = None,
     blind: str | None = None,
+    model: str | None = None,
     s3: str | None = None,
     reports: Reports = NO_REPORTS,
 ) -> int:
@@ -81,6 +82,8 @@ def report(
         Write the page to this file instead.
     blind
         Of a guided campaign: where the tables of a blind one are, to compare what both have reached.
+    model
+        For reports: the model of the campaign, if it does not come along with holdfast.
     s3
         The address of an S3 that is not Amazon's: http://HOST:PORT.
     reports
@@ -89,6 +92,12 @@ def report(
     storage = open_storage(place, s3)
     begun = read_campaign(storage)
     reports.prepare()
+    asked = any(reports.given.values())
+    if model is not None and not asked:
+        raise UsageError(f"--model {model}: only a report for other tools needs the model; leave it out")
+    config = begun.config
+    if asked:
+        check_model(config, model, storage.name)
     if html is not None:
         check_writable(html)
     summary = summarise(storage)
@@ -100,9 +109,9 @@ def report(
         storage.write(PAGE, page.encode())
     say(f"The page is {html or storage.name.rstrip('/') + '/' + PAGE}.")
     code = exit_code(summary, begun.config, None, begun.deadlock)
-    if any(reports.given.values()):
-        check_same(storage, begun, target_of(begun.config))
-        reports.give([campaign_record(begun.config, summary, "campaign report", code)])
+    if asked:
+        check_same(storage, begun, target_of(config, model))
+        reports.give([campaign_record(config, summary, "campaign report", code, model)])
     return HOLDS
 
 

@@ -24,7 +24,7 @@ from spark.campaign.model_target import ModelTarget
 from spark.campaign.reading import read_campaign
 from spark.campaign.record import campaign_record
 from spark.campaign.summary import Summary, summarise
-from spark.campaign.targets import check_name, target_of
+from spark.campaign.targets import check_model, check_name, resume_command, target_of
 from spark.campaign.text import render_summary, timing_line
 from spark.campaign.units import Target
 from spark.cli.cluster_options import NO_CLUSTER, OPERATIONS, ClusterSettings, options_of, refuse
@@ -207,6 +207,7 @@ def resume(
     place: str,
     /,
     *,
+    model: str | None = None,
     budget: str | None = None,
     s3: str | None = None,
     spark: SparkSettings = NO_SETTINGS,
@@ -218,6 +219,8 @@ def resume(
     ----------
     place
         Where its tables are: what --out named.
+    model
+        The model of the campaign, if it does not come along with holdfast.
     budget
         Stop at a limit of time: 30min.
     s3
@@ -232,11 +235,12 @@ def resume(
     begun = read_campaign(storage)
     config = begun.config
     check_version(storage, begun)
-    target = target_of(config)
+    check_model(config, model, storage.name)
+    target = target_of(config, model)
     check_same(storage, begun, target)
     reports.prepare()
     storage.check_writable()
-    return _go_on(storage, config, target, limits, spark.options(), reports, "resume")
+    return _go_on(storage, config, target, limits, spark.options(), reports, "resume", model)
 
 
 RUNS_DRAWN, SEED = "1e6", "0"
@@ -264,10 +268,11 @@ def _go_on(
     options: SparkOptions,
     reports: Reports,
     verb: str,
+    model: str | None = None,
 ) -> int:
     """Make the missing units, print the summary, and write the reports. Returns the exit code.
 
-    ``verb`` is ``run`` or ``resume``.
+    ``verb`` is ``run`` or ``resume``. ``model``: see ``campaign_record``.
     """
     meter = Meter(Budget())
     with Ticker() as ticker:
@@ -289,8 +294,8 @@ def _go_on(
     )
     code = exit_code(summary, config, ended, target.header().deadlock)
     if ended is not None and ended != STOPPED:
-        say(f"Ended by {ended}; go on with `holdfast campaign resume {storage.name}`.")
-    reports.give([campaign_record(config, summary, f"campaign {verb}", code)])
+        say(f"Ended by {ended}; go on with `{resume_command(config, storage.name)}`.")
+    reports.give([campaign_record(config, summary, f"campaign {verb}", code, model)])
     return code
 
 

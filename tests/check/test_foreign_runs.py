@@ -174,7 +174,7 @@ def test_a_variable_that_a_file_lacks_is_not_compared(tmp_path: Path) -> None:
     for state in data["states"]:
         del state["owner"]
     path.write_text(json.dumps(data))
-    assert open_trace(str(path)).trace.length == 2
+    assert open_trace(str(path), model=TABLE).trace.length == 2
 
 
 def test_a_state_without_an_action_is_named(tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_a_state_without_an_action_is_named(tmp_path: Path) -> None:
         del data["states"][place]["#meta"]["action"]
         path.write_text(json.dumps(data))
         with pytest.raises(UsageError, match=rf": state {place + 1} names no action, as a file of Holdfast does$"):
-            open_trace(str(path))
+            open_trace(str(path), model=TABLE)
 
 
 def test_a_loop_that_does_not_lead_back() -> None:

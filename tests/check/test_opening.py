@@ -31,7 +31,7 @@ def reopened(trace: Trace, folder: Path, optionals: Optionals = "set") -> Loaded
     """The run, written to a file and opened again."""
     path = folder / "run.itf.json"
     write_itf(trace, path, optionals=optionals)
-    return open_trace(str(path))
+    return open_trace(str(path), model=trace.target)
 
 
 @pytest.mark.parametrize("word", ["loud", "+", "-"])
@@ -168,7 +168,7 @@ def test_a_file_that_was_edited(tmp_path: Path) -> None:
     with pytest.raises(
         UsageError, match=r"state 3 is not what the model gives there: epoch\[s1\] is 1 in the file and 2"
     ):
-        open_trace(str(path))
+        open_trace(str(path), model=TABLE)
 
 
 def test_a_file_whose_model_is_gone(tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_a_line_in_a_file(tmp_path: Path) -> None:
     path = tmp_path / "run.txt"
     path.write_text(f"holdfast replay '{LINE}'\n")
 
-    assert open_trace(str(path)).trace == open_trace(LINE).trace
+    assert open_trace(str(path), model=TABLE).trace == open_trace(LINE).trace
 
 
 # Arguments and headers -------------------------------------------------------------------------------------------

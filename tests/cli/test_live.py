@@ -31,16 +31,16 @@ def test_a_violation_ends_13_and_replays(holdfast: Run, tmp_path: Path) -> None:
     assert "why the run is fair" in ran.out
     line = next(line for line in ran.out.splitlines() if line.startswith("replay:"))
     assert "reproduce: holdfast live " in ran.out
-    for what in (line.partition("'")[2].rstrip("'"), path):
-        again = holdfast("replay", what)
+    for what in ([line.partition("'")[2].rstrip("'")], [path, "--model", STARVED[1]]):
+        again = holdfast("replay", *what)
         assert again.code == 13
         assert "violated by 2 steps, after which nothing happens: freed (LV-02)" in " ".join(again.out.split())
     assert json.loads(path.read_text())["loop"] == 2
     for option in ("--full", "--diagram"):
-        assert holdfast("show", path, option).code == 0
-    shrunk = holdfast("shrink", path)
+        assert holdfast("show", path, option, "--model", STARVED[1]).code == 0
+    shrunk = holdfast("shrink", path, "--model", STARVED[1])
     assert (shrunk.code, shrunk.out) == (2, "")
-    why = holdfast("show", path, "--why")
+    why = holdfast("show", path, "--why", "--model", STARVED[1])
     assert why.code == 2
     assert "the run violates freed as a whole" in why.err
 

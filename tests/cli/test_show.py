@@ -31,7 +31,8 @@ def handover(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, holdfast: Run) -> 
 
 def test_a_file_and_its_line_show_the_same(holdfast: Run, handover: str) -> None:
     """A file and its line show the same columns, and the removed rule that the run got past."""
-    from_file, from_line = holdfast("show", "run.itf.json"), holdfast("show", handover)
+    from_file = holdfast("show", "run.itf.json", "--model", "table.py")
+    from_line = holdfast("show", handover)
 
     assert (from_file.code, from_line.code) == (0, 0)
     assert (
@@ -131,11 +132,17 @@ def test_the_picture_is_the_same_again(holdfast: Run, handover: str) -> None:
         ([], "show wants a run: a file, or a line as `holdfast replay` takes it"),
         (["none.json"], "there is no file 'none.json'"),
         (
-            ["run.itf.json", "--only", "ownr"],
+            ["run.itf.json", "--model", "table.py", "--only", "ownr"],
             "--only ownr: Table has no field or cell of that name; did you mean owner?",
         ),
-        (["run.itf.json", "--why", "one_hand"], "Table has no property 'one_hand' that a run shows; did you mean"),
-        (["run.itf.json", "--why", "epochs_grow"], "--why epochs_grow: it is violated nowhere in this run"),
+        (
+            ["run.itf.json", "--model", "table.py", "--why", "one_hand"],
+            "Table has no property 'one_hand' that a run shows; did you mean",
+        ),
+        (
+            ["run.itf.json", "--model", "table.py", "--why", "epochs_grow"],
+            "--why epochs_grow: it is violated nowhere in this run",
+        ),
         (["run.itf.json", "--why", "a", "b"], "--why a b: name one property"),
         (["run.itf.json", "--svg", "no/run.svg"], "no/run.svg: cannot be written: No such file or directory"),
         (["cut.itf.json"], "cut.itf.json"),

@@ -54,8 +54,8 @@ def test_a_file_is_shrunk_and_written(holdfast: Run, line: str) -> None:
     """A random run's file is shrunk like its line, and --itf writes the result, which cannot be shrunk further."""
     drawn = holdfast("walk", "broken.py", "--scope", "tiny", "--seed", 1, "--no-shrink", "--itf", "raw.itf.json")
     assert drawn.code == 12
-    ran = holdfast("shrink", "raw.itf.json", "--itf", "small.itf.json")
-    again = holdfast("shrink", "small.itf.json")
+    ran = holdfast("shrink", "raw.itf.json", "--itf", "small.itf.json", "--model", "broken.py")
+    again = holdfast("shrink", "small.itf.json", "--model", "broken.py")
 
     assert ran.code == again.code == 0
     assert holdfast("shrink", line).out.partition("Shrunk")[0] == again.out.partition("No step")[0]

@@ -79,7 +79,7 @@ def test_a_violation_can_be_replayed(holdfast: Run, counter: str, tmp_path: Path
     assert "  TLC     violated after 1 step: grown_is_positive\n  TLC's run: holdfast replay '" in found.out
     line = found.out.partition("holdfast replay '")[2].partition("'")[0]
     assert holdfast("replay", line).code == 12
-    assert holdfast("replay", tmp_path / "run.itf.json").code == 12
+    assert holdfast("replay", tmp_path / "run.itf.json", "--model", counter).code == 12
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ PAGES = (
     "docs/move.md",
     "docs/spark.md",
     "docs/spark-search.md",
+    "docs/trust.md",
     "docs/guards.md",
     "docs/impl-guards.md",
     "docs/architecture.md",

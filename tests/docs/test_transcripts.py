@@ -46,6 +46,7 @@ GUIDES = [
     "docs/tutorial.md",
     "docs/walk.md",
     "docs/simulate.md",
+    "docs/trust.md",
     "docs/live.md",
     "docs/tlc.md",
     "docs/prove.md",

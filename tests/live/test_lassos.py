@@ -65,7 +65,7 @@ def test_a_lasso_is_opened_as_it_was(restless: Trace, still: Trace, tmp_path: Pa
     for trace in (restless, still):
         assert open_trace(to_line(trace)).trace == attrs.evolve(trace, options=None)
         write_itf(trace, tmp_path / "run.itf.json")
-        opened = open_trace(str(tmp_path / "run.itf.json"))
+        opened = open_trace(str(tmp_path / "run.itf.json"), model=trace.target)
         assert (opened.trace, opened.changed) == (trace, None)
 
 

@@ -36,11 +36,10 @@ class CampaignProcess(TerminalProcess):
         self.wait_for(lambda: len(storage.list("runs")) >= units)
 
 
-def resume(folder: Path) -> subprocess.CompletedProcess[str]:
+def resume(folder: Path, *more: object) -> subprocess.CompletedProcess[str]:
     """Run the rest of the campaign."""
-    return subprocess.run(
-        command("campaign", "resume", folder, "--master", "local[2]"), capture_output=True, text=True, check=False
-    )
+    words = command("campaign", "resume", folder, "--master", "local[2]", *more)
+    return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
 def below(running: CampaignProcess, wanted: Wanted) -> Iterator[psutil.Process]:
@@ -115,7 +114,7 @@ def test_a_killed_java_leaves_what_can_go_on(tmp_path: Path, whole: dict[str, by
 
     assert code == 20, said
     assert len(said.strip().splitlines()) == 1, said
-    assert resume(tmp_path / "a").returncode == 12
+    assert resume(tmp_path / "a", "--model", TABLE).returncode == 12
     assert tables(place(tmp_path / "a")) == whole
 
 
@@ -131,7 +130,7 @@ def test_a_killed_driver_leaves_what_can_go_on(tmp_path: Path, whole: dict[str, 
 
     _, alive = psutil.wait_procs(left, timeout=PATIENCE)
     assert alive == []
-    assert resume(tmp_path / "a").returncode == 12
+    assert resume(tmp_path / "a", "--model", TABLE).returncode == 12
     assert tables(place(tmp_path / "a")) == whole
 
 
@@ -144,6 +143,6 @@ def test_ctrl_c_leaves_what_can_go_on(tmp_path: Path, whole: dict[str, bytes]) -
     code, found, said = running.end()
 
     assert code == 12, said
-    assert f"Ended by interrupted; go on with `holdfast campaign resume {tmp_path / 'a'}`." in found
-    assert resume(tmp_path / "a").returncode == 12
+    assert f"Ended by interrupted; go on with `holdfast campaign resume {tmp_path / 'a'} --model {TABLE}`." in found
+    assert resume(tmp_path / "a", "--model", TABLE).returncode == 12
     assert tables(place(tmp_path / "a")) == whole

@@ -30,6 +30,7 @@ from spark.cluster.storage import StorageError
 from spark.cluster.task import Work
 from tests.spark.running import (
     BROKEN,
+    TABLE,
     DriverDiedError,
     InlineWorkers,
     LazyJob,
@@ -301,7 +302,8 @@ def test_findings_replay(findings: list[Row], tmp_path: Path) -> None:
     for row in findings:
         _, _, line = shlex.split(row["replay"])
         (tmp_path / "found.itf.json").write_text(row["itf"])
-        by_line, by_file = open_trace(line).trace, open_trace(str(tmp_path / "found.itf.json")).trace
+        by_line = open_trace(line).trace
+        by_file = open_trace(str(tmp_path / "found.itf.json"), model=str(TABLE)).trace
 
         assert by_line.shown.name == by_file.shown.name == row["property"]
         assert by_line.steps == by_file.steps

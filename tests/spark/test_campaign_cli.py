@@ -123,7 +123,7 @@ def test_a_budget_leaves_the_rest(holdfast: Run, tmp_path: Path) -> None:
 
     status = holdfast("campaign", "status", cut)
     assert (status.code, "2 of 3 done" in status.out) == (20, True)
-    resumed = holdfast("campaign", "resume", cut)
+    resumed = holdfast("campaign", "resume", cut, "--model", TABLE)
 
     assert resumed.code == 0
     assert tables(place(cut)) == tables(place(whole))
@@ -136,7 +136,7 @@ def test_a_changed_model_is_refused(holdfast: Run, tmp_path: Path) -> None:
     holdfast("campaign", "run", "--target", model, "--runs", 1024, "--scope", "tiny", "--out", tmp_path / "a")
     # A process imports a model once; this makes it import the changed file, as a new process would.
     model.write_text(TABLE.read_text().replace('require(not self.opened[s], "ST-14"', 'require(True, "ST-14"'))
-    words = [sys.executable, "-m", "holdfast", "campaign", "resume", str(tmp_path / "a")]
+    words = [sys.executable, "-m", "holdfast", "campaign", "resume", str(tmp_path / "a"), "--model", str(model)]
     ran = subprocess.run(words, capture_output=True, text=True, check=False)
 
     assert ran.returncode == 2
@@ -147,7 +147,7 @@ def test_a_changed_model_is_refused(holdfast: Run, tmp_path: Path) -> None:
 def test_reports_are_written(holdfast: Run, broken: Path, tmp_path: Path) -> None:
     """The page, JUnit and SARIF of a campaign, made from its tables."""
     junit, sarif = tmp_path / "a.xml", tmp_path / "a.sarif"
-    ran = holdfast("campaign", "report", broken, "--junit", junit, "--sarif", sarif, "--github")
+    ran = holdfast("campaign", "report", broken, "--model", TABLE, "--junit", junit, "--sarif", sarif, "--github")
 
     assert ran.code == 0
     assert "report.html" in ran.out
@@ -227,7 +227,8 @@ def test_a_damaged_file_is_one_line(holdfast: Run, broken: Path, file: str, cont
     (broken / file).write_bytes(other.read_bytes() if content == "another table" else content.encode())
 
     for verb in ("status", "resume"):
-        ran = holdfast("campaign", verb, broken)
+        named = ["--model", TABLE] if verb == "resume" else []
+        ran = holdfast("campaign", verb, broken, *named)
 
         assert (ran.code, ran.out) == (2, "")
         assert f"{file} " in ran.err

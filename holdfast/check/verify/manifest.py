@@ -150,6 +150,9 @@ def read_manifest(folder: Path) -> list[ManifestEntry]:
     if path.exists():
         try:
             entries += read_json(tuple[ManifestEntry, ...], path.read_text(encoding="utf-8"))
+            # A model of an entry is a file of the folder: the manifest does not choose what is executed.
+            if wrong := [name for name in (each.configuration.model for each in entries) if not name.isidentifier()]:
+                raise ValueError(f"{wrong[0]!r} is no name of a model")
         except OSError as error:
             raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
         except ValueError as error:

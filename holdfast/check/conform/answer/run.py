@@ -96,7 +96,8 @@ def _written(system: System, runs: list[Retrace], path: Path) -> tuple[str, ...]
 
 
 def _command(system: System, script: Script, target: str) -> str:
-    again = load_variant(target, system.chosen)
+    # Other files in that folder may belong to somebody else, and nothing of them is executed.
+    again = load_variant(target, system.chosen, alone=True)
     replayer = Replayer(again, again.scope(SCOPE), target=target, options=None)
     trace = replayer.trace(script, None)
     assert not isinstance(trace, StoppedScript), "each step of the script was taken"
