@@ -16,9 +16,9 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.process import BaseProcess
 from multiprocessing.synchronize import Event
-from types import FrameType
 from typing import Any, Self, TypeVar
 
+from holdfast.check.interrupt import deferred, interrupt, raise_swallowed_again
 from holdfast.ir.errors import UsageError
 
 P = TypeVar("P")
@@ -50,7 +50,7 @@ class WorkerPool:
         # Without a handler, SIGTERM would end this process and leave the workers. Only the main thread may set one.
         # Whoever has set one already, such as ``interruptible``, ends the work in order.
         if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
-            self._before = signal.signal(signal.SIGTERM, _interrupt)
+            self._before = signal.signal(signal.SIGTERM, interrupt)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -72,7 +72,8 @@ class WorkerPool:
 
     def submit(self, work: Callable[[T], R], task: T) -> Future[R]:
         """Begin a task. Its future raises what ``work`` raises, and BrokenProcessPool if the system ended a worker."""
-        future = self._pool.submit(_work, work, task)
+        with deferred():
+            future = self._pool.submit(_work, work, task)
         # A future that is done would keep its result in memory.
         self._futures = [each for each in self._futures if not each.done()] + [future]
         return future
@@ -106,7 +107,8 @@ class WorkerPool:
             waiting([tasks[number] for number in left])
 
     def _submitted(self, work: Callable[[T], R], tasks: Sequence[T]) -> list[Future[R]]:
-        futures = [self._pool.submit(_work, work, task) for task in tasks]
+        with deferred():
+            futures = [self._pool.submit(_work, work, task) for task in tasks]
         self._futures += futures
         return futures
 
@@ -127,6 +129,9 @@ _ended: list[Event] = []
 
 def _begin(ended: Event, prepare: Callable[[P], None], payload: P) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # See ``deferred``.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+    raise_swallowed_again()
     _ended.append(ended)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     prepare(payload)
@@ -147,10 +152,6 @@ def _end_with_parent() -> None:
 def _kill(workers: Sequence[BaseProcess]) -> None:
     for worker in workers:
         worker.kill()
-
-
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 def _work(work: Callable[[T], R], task: T) -> R:

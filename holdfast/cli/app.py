@@ -7,16 +7,23 @@ import sys
 import traceback
 from collections.abc import Sequence
 from importlib.metadata import entry_points
-from typing import NoReturn
+from pathlib import Path
 
 from cyclopts import App, CycloptsError, Parameter
 from cyclopts.exceptions import UnusedCliTokensError
 
 from holdfast import __version__
-from holdfast.cli.output import note, prepare_streams
-from holdfast.ir.errors import HoldfastError, ModelError
+from holdfast.cli.guard import guarded
+from holdfast.cli.output import help_console, note, times_said
+from holdfast.cli.streams import repair
+from holdfast.ir.errors import HoldfastError, ModelError, UsageError, described
 
 INTERNAL, USAGE, INCONCLUSIVE = 1, 2, 20
+
+MOST_TOLD = 900
+"""Characters of the longest error that is shown whole."""
+
+BEFORE_ANYTHING = "before there was anything to report"
 
 HELP = """Check ownership protocols written as plain Python models.
 
@@ -59,6 +66,7 @@ app = App(
     print_error=False,
     suppress_keyboard_interrupt=False,
     result_action="return_value",
+    console=help_console(),
 )
 VERBS = (
     "models",
@@ -87,15 +95,17 @@ for found in entry_points(group="holdfast.verbs"):
     app.command(found.value, name=found.name)
 
 
-def run() -> NoReturn:
-    """Entry point of the installed command: run the arguments of the process, and exit with the code."""
-    prepare_streams()
-    sys.exit(main(sys.argv[1:]))
+def run() -> None:
+    """Entry point of installations that are older than ``holdfast/__main__.py``, which also guards the imports."""
+    repair()
+    guarded(main, sys.argv[1:])
 
 
 def main(argv: Sequence[str]) -> int:
     """Run one command and return its exit code. Every error is reported as one line on standard error."""
+    said = times_said()
     try:
+        _check_folder()
         if not argv or argv[0] in app.help_flags:
             _import_verbs()
         code = app(list(argv))
@@ -104,23 +114,31 @@ def main(argv: Sequence[str]) -> int:
     except HoldfastError as error:
         return _end(error.exit_code, str(error))
     except KeyboardInterrupt:
-        return _end(INCONCLUSIVE, "interrupted before there was anything to report")
+        return _end(INCONCLUSIVE, "interrupted" if times_said() > said else f"interrupted {BEFORE_ANYTHING}")
+    except OSError as error:
+        # Such as a name that is too long, or a disk that is full: the system refused, and a verb had no better words.
+        return _end(USAGE, f"{_refused(error)}; mend that, or name another file")
     except RecursionError:
         return _end(ModelError.exit_code, "an expression of the model is nested too deeply; split it into helpers")
     except MemoryError:
         return _end(INCONCLUSIVE, "out of memory; choose a smaller scope, or set a limit such as --budget 2GB")
-    except Exception as error:  # noqa: BLE001 - a fault of ours is one line too
+    except BaseException as error:  # noqa: BLE001 - a fault of ours is one line too
         extra = _missing_extra(error)
         if extra is not None:
             return _end(USAGE, extra)
         if os.environ.get("HOLDFAST_DEBUG") == "1":
             note(traceback.format_exc())
-        return _end(
-            INTERNAL,
-            f"internal error: {type(error).__name__}: {error}; please report it (HOLDFAST_DEBUG=1 shows where)",
-        )
+        return _end(INTERNAL, f"internal error: {described(error)}; please report it (HOLDFAST_DEBUG=1 shows where)")
     _note_unused_cache()
     return code or 0
+
+
+def _check_folder() -> None:
+    """Raise UsageError if the working directory is gone: every path of a command may depend on it."""
+    try:
+        Path.cwd()
+    except OSError as error:
+        raise UsageError(f"the working directory cannot be used: {error.strerror}; change to another one") from error
 
 
 def _note_unused_cache() -> None:
@@ -141,14 +159,24 @@ def _import_verbs() -> None:
 
 
 def _end(code: int, problem: str) -> int:
-    note(f"holdfast: {' '.join(problem.split())}")
+    note(f"holdfast: {_shortened(' '.join(problem.split()))}")
     return code
+
+
+def _shortened(line: str) -> str:
+    """The line without its middle, if it is too long to be read: it may quote a value of a thousand characters."""
+    return line if len(line) <= MOST_TOLD else f"{line[: MOST_TOLD // 2]} … {line[-MOST_TOLD // 3 :]}"
+
+
+def _refused(error: OSError) -> str:
+    reason = error.strerror or described(error)
+    return reason if error.filename is None else f"{error.filename}: {reason}"
 
 
 def _missing_extra(error: BaseException | None) -> str | None:
     """One line that names the extra to install, if the error or one of its causes is a missing optional library."""
     while error is not None:
-        library = (getattr(error, "name", None) or "").partition(".")[0]
+        library = str(getattr(error, "name", None) or "").partition(".")[0]
         if isinstance(error, ImportError) and library in EXTRAS:
             return f"{library} is not installed, and this command needs it: pip install 'holdfast[{EXTRAS[library]}]'"
         error = error.__cause__

@@ -5,12 +5,15 @@ No other module writes there. So one filter (``holdfast/ir/printable.py``) sees 
 
 from __future__ import annotations
 
+import errno
 import io
 import os
+import stat
 import sys
 import warnings
+from contextlib import suppress
 from pathlib import Path
-from typing import Self, TextIO
+from typing import IO, Self, TextIO
 
 from rich.console import Console, RenderableType
 from rich.segment import Segment, Segments
@@ -24,12 +27,12 @@ PLAIN_WIDTH = 140
 CLEAR_LINE = "\r\x1b[2K"
 """Return to the first column and erase the line."""
 
+_said = 0
+"""The number of times that something was written to standard output."""
 
-def prepare_streams() -> None:
-    """Let Python's own messages pass through this module, and let the streams take any character."""
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal whose encoding lacks a character shows the character's code; the command does not fail.
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+
+def note_warnings() -> None:
+    """Let the warnings of Python pass through this module."""
     warnings.showwarning = _note_warning
 
 
@@ -62,20 +65,56 @@ def show(renderable: RenderableType) -> None:
 
 
 def _write_result(text: str) -> None:
+    global _said  # noqa: PLW0603 - a count of the process, as the stream is the stream of the process
+    _said += 1
     try:
         sys.stdout.write(f"{text}\n")
         sys.stdout.flush()
     except BrokenPipeError:
-        _close_stdout()
+        discard(sys.stdout)
     except OSError as error:
-        _close_stdout()
-        raise UsageError(f"standard output cannot be written: {error.strerror}") from error
+        discard(sys.stdout)
+        raise UsageError(
+            f"standard output cannot be written: {error.strerror}; give it a file, a pipe or a terminal"
+        ) from error
+
+
+def times_said() -> int:
+    """How often something was written to standard output since the process began."""
+    return _said
 
 
 def note(text: str) -> None:
     """Write a line about the command's run to standard error: times, errors, files that were not written."""
-    sys.stderr.write(f"{without_commands(printable(text))}\n")
-    sys.stderr.flush()
+    _write_stderr(f"{without_commands(printable(text))}\n")
+
+
+def _write_stderr(text: str) -> None:
+    """Write to standard error. Where that fails, there is no place left to say so."""
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        discard(sys.stderr)
+
+
+def help_console() -> Console:
+    """The console for help and version: its text goes to standard output as all other text does."""
+    return Console(file=_Said())
+
+
+class _Said(io.StringIO):
+    """A file whose text is written to standard output by ``say`` when it is flushed."""
+
+    def isatty(self) -> bool:
+        return sys.stdout is not None and sys.stdout.isatty()
+
+    def flush(self) -> None:
+        text = self.getvalue()
+        if text:
+            self.seek(0)
+            self.truncate()
+            say(text.removesuffix("\n"))
 
 
 def _note_warning(
@@ -101,24 +140,39 @@ class Ticker:
     def show(self, text: str) -> None:
         """Replace the previous text by this one."""
         if self.terminal:
-            sys.stderr.write(f"{CLEAR_LINE}{printable(' '.join(text.splitlines()))}")
-            sys.stderr.flush()
+            _write_stderr(f"{CLEAR_LINE}{printable(' '.join(text.splitlines()))}")
 
     def __exit__(self, *_: object) -> None:
         self.show("")
 
 
 def check_writable(path: Path) -> None:
-    """Raise UsageError unless the file can be written. Call this before a long search, not after it."""
-    # Opening for append leaves an existing file as it was; a file that the check created is removed again.
-    existed = path.exists()
+    """Raise UsageError unless the file can be written. Call this before a long search, not after it.
+
+    An existing file stays as it was; a file that the check makes is removed again.
+    """
     try:
-        with path.open("ab"):
-            pass
-        if not existed:
-            path.unlink()
+        new = not os.path.lexists(path)
+        try:
+            with _opened(path, os.O_APPEND) as file:
+                _try(file, b"\n" if new else b"")
+        finally:
+            if new:
+                with suppress(OSError, ValueError):
+                    path.unlink()
     except (OSError, ValueError) as error:
         raise cannot_write(path, error) from error
+
+
+def _try(file: IO[bytes], data: bytes) -> None:
+    """Write to a file to see whether that works. Raises OSError if it does not."""
+    kind = os.fstat(file.fileno()).st_mode
+    if stat.S_ISFIFO(kind):
+        # The reader of a pipe takes the end of its last writer for the end of the text, so one writer stays.
+        os.dup(file.fileno())
+    elif data or stat.S_ISCHR(kind):
+        # On a full disk the first byte of a new file fails; on a device that is full even no byte at all.
+        os.write(file.fileno(), data)
 
 
 def write(path: Path, text: str, *, exact: bool = False) -> None:
@@ -127,20 +181,35 @@ def write(path: Path, text: str, *, exact: bool = False) -> None:
     ``exact``: do not filter a text that the user has written by hand.
     """
     try:
-        path.write_text(text if exact else printable(text), encoding="utf-8")
-    except OSError as error:
+        with _opened(path, os.O_TRUNC) as file:
+            file.write((text if exact else printable(text)).encode())
+    except (OSError, ValueError) as error:
         raise cannot_write(path, error) from error
+
+
+def _opened(path: Path, how: int) -> IO[bytes]:
+    """The file, opened for writing. A pipe that nobody reads is an OSError, and not a wait for its reader."""
+    number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK | how, 0o666)
+    os.set_blocking(number, True)
+    return os.fdopen(number, "wb")
 
 
 def cannot_write(path: Path, error: OSError | ValueError) -> UsageError:
     """The error for an output file that cannot be written."""
     reason = error.strerror if isinstance(error, OSError) else str(error)
+    if isinstance(error, OSError) and error.errno == errno.ENXIO:
+        reason = "it is a pipe or a socket that nobody reads"
     return UsageError(f"{path}: cannot be written: {reason}; choose another file")
 
 
-def _close_stdout() -> None:
-    """Redirect standard output to the null device."""
+def discard(stream: TextIO) -> None:
+    """Redirect a standard stream that cannot be written to the null device."""
     # The interpreter flushes its buffer at exit. With the descriptor still on the broken pipe, that would raise again.
+    try:
+        number = stream.fileno()
+    except (OSError, ValueError):
+        # A stream of a test, which has no descriptor.
+        return
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
+    os.dup2(nowhere, number)
     os.close(nowhere)

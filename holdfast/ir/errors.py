@@ -10,6 +10,9 @@ from typing import ClassVar
 
 import attrs
 
+MOST_QUOTED = 300
+"""Characters of the longest text of an exception that is quoted whole."""
+
 
 @attrs.frozen
 class Place:
@@ -51,3 +54,13 @@ class UsageError(HoldfastError):
     """A wrong name, option or file was given (exit code 2)."""
 
     exit_code = 2
+
+
+def described(error: BaseException) -> str:
+    """The class of an exception and the first line of its text, also if the text raises an exception itself."""
+    try:
+        text = next(iter(str(error).strip().splitlines()), "")
+    except BaseException:  # noqa: BLE001 - the exception of a model may do anything
+        text = "its text cannot be made"
+    text = text if len(text) <= MOST_QUOTED else f"{text[: MOST_QUOTED - 3]}..."
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Generator
 from concurrent.futures import Future, ProcessPoolExecutor, wait
@@ -56,7 +58,10 @@ def _side_by_side(question: Question, seeds: range, jobs: int, go_on: Callable[[
     try:
         while True:
             while len(begun) < jobs * AHEAD and (seed := next(left, None)) is not None:
+                # A new process is deaf to Ctrl-C, which would end it in the middle of its imports with a traceback.
+                before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
                 begun.append(pool.submit(_one, question, seed))
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
             if not begun or not go_on():
                 return
             # Only the oldest run is awaited, which keeps the order of the seeds.
@@ -74,5 +79,17 @@ def _side_by_side(question: Question, seeds: range, jobs: int, go_on: Callable[[
 
 
 def _leave_signals_to_the_parent() -> None:
-    """Ctrl-C reaches every process of the terminal; the one that started the others answers it."""
+    """Ctrl-C reaches every process of the terminal; the one that started the others answers it.
+
+    If that process is killed, this one ends too: nobody wants its runs.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)

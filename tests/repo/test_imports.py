@@ -70,8 +70,9 @@ LAYERS = {
                        "python", "graph", "provenance", "kernel", "smt", "tla"],
     "holdfast.runs": ["selection", "where", "starts", "rebuilding", "judge", "lasso_judge", "replay", "matching",
                       "missing", "shrink", "why", "loading", "explorer", "refusals"],
-    "holdfast.check": ["json_values", "budget", "handover", "worker_pool", "result", "figures", "summary", "java",
-                       "search", "walk", "live", "prove", "diff", "tlc", "mutate", "rules", "conform", "verify"],
+    "holdfast.check": ["json_values", "interrupt", "temporary_folder", "budget", "handover", "worker_pool", "result",
+                       "figures", "summary", "java", "search", "walk", "live", "prove", "diff", "tlc", "mutate",
+                       "rules", "conform", "verify"],
     "spark": ["cluster", "campaign", "search", "cli"],
     "holdfast.check.conform": ["logs", "dumps", "mappings", "judge", "answer", "walks", "dump_log"],
 }  # fmt: skip

@@ -16,6 +16,7 @@ from typing import Literal
 import attrs
 import z3
 
+from holdfast.ir.long_call import long_call
 from holdfast.lower.smt.symbols import Symbols, label
 
 Verdict = Literal["unsat", "sat", "unknown"]
@@ -238,7 +239,9 @@ def checked(solver: z3.Solver, *assumptions: z3.BoolRef) -> z3.CheckSatResult:
 
     While Z3 works, it handles Ctrl-C itself and answers ``unknown``; this function passes the interrupt on.
     """
-    found = solver.check(*assumptions)
+    # Z3 hears of Ctrl-C, and of no other signal.
+    with long_call("a question to Z3", solver.interrupt):
+        found = solver.check(*assumptions)
     if found == z3.unknown and solver.reason_unknown() == "interrupted from keyboard":
         raise KeyboardInterrupt
     return found

@@ -13,6 +13,8 @@ from typing import Any
 import llvmlite
 from llvmlite import binding
 
+from holdfast.ir.long_call import long_call
+
 FULL, QUICK = 2, 1
 """LLVM's level for full code, as in ``-O2``, and the level of its code generator for quick code."""
 
@@ -47,6 +49,11 @@ def compiled(text: str, level: int = FULL) -> bytes:
     module = binding.parse_assembly(text)
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
     module.verify()
+    with long_call("the compilation of machine code"):
+        return _compiled(module, machine, level)
+
+
+def _compiled(module: binding.ModuleRef, machine: binding.TargetMachine, level: int) -> bytes:
     builder = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options(level))
     passes = builder.getModulePassManager() if level == FULL else _quick_passes()
     passes.run(module, builder)
