@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 import shlex
-import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +23,7 @@ from holdfast.check.conform.logs.log import Log
 from holdfast.check.conform.logs.own_format import Header
 from holdfast.check.conform.mappings.mapping import Mapping
 from holdfast.check.conform.mappings.mapping_names import check_names
+from holdfast.check.temporary_folder import TemporaryFolder
 from holdfast.check.walk.result import StopFigures
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import System
@@ -198,8 +198,8 @@ class ReadyLogs:
         data = self.target.storage.read(name)
         if data is None:
             raise StorageError(f"{self.target.storage.name}: {name} is not there any more")
-        with tempfile.TemporaryDirectory(prefix="holdfast-log-") as folder:
-            path = Path(folder, "log")
+        with TemporaryFolder("log") as folder:
+            path = folder / "log"
             path.write_bytes(data)
             return _named(self._answer(str(path)), str(path), name)
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 import logging
 import os
 import re
-import shutil
-import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -23,6 +21,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
 
+from holdfast.check.temporary_folder import TemporaryFolder
 from holdfast.ir.errors import HoldfastError, UsageError
 from spark.cluster.java import EXTRA, spark_java
 from spark.cluster.jvm import Jvm, LostSparkError
@@ -107,7 +106,7 @@ class SparkJob:
 class Cluster:
     """A session on Spark, as a context manager. At its end, no process and no file of it is left on this machine."""
 
-    def __init__(self, session: SparkSession, jvm: Jvm, folder: Path, master: Master) -> None:
+    def __init__(self, session: SparkSession, jvm: Jvm, folder: TemporaryFolder, master: Master) -> None:
         self._session = session
         self._jvm = jvm
         self._folder = folder
@@ -182,9 +181,9 @@ class Cluster:
 
         name = f"kernels-{digest(data)}"
         if name != self._shipped:
-            (self._folder / name).write_bytes(data)
+            (self._folder.path / name).write_bytes(data)
             with self._one_line():
-                self._session.sparkContext.addFile(str(self._folder / name))
+                self._session.sparkContext.addFile(str(self._folder.path / name))
             self._shipped = name
         return lambda: str(SparkFiles.get(name))
 
@@ -218,7 +217,8 @@ def start_cluster(options: SparkOptions) -> Cluster:
         raise UsageError(f"Spark is missing: {EXTRA}") from error
     java = spark_java()
     check_reachable(master)
-    folder = Path(tempfile.mkdtemp(prefix="holdfast-spark-"))
+    home = TemporaryFolder("spark")
+    folder = home.path
     jvm = session = None
     try:
         (folder / LOG4J2_FILE).write_text(LOG4J2, encoding="utf-8")
@@ -240,9 +240,9 @@ def start_cluster(options: SparkOptions) -> Cluster:
             session.sparkContext.addPyFile(str(archive))
             _within(OFFERING, session.range(0, 1, 1, 1).toArrow, f"the master {master.address} gave no executor", jvm)
     except BaseException:
-        _close(session, jvm, folder)
+        _close(session, jvm, home)
         raise
-    return Cluster(session, jvm, folder, master)
+    return Cluster(session, jvm, home, master)
 
 
 def _begin(folder: Path) -> SparkSession:
@@ -299,7 +299,7 @@ def _line_of(error: Exception) -> str:
     return lines[0] if lines else type(error).__name__
 
 
-def _close(session: SparkSession | None, jvm: Jvm | None, folder: Path) -> None:
+def _close(session: SparkSession | None, jvm: Jvm | None, folder: TemporaryFolder) -> None:
     """End the session, its Java process, and pyspark's state, and remove the folder; each step even if others fail."""
     from pyspark import SparkContext  # noqa: PLC0415 - as in start_cluster
     from pyspark.sql import SparkSession  # noqa: PLC0415 - as above
@@ -324,7 +324,7 @@ def _close(session: SparkSession | None, jvm: Jvm | None, folder: Path) -> None:
             with suppress(Exception):
                 if gateway is not None:
                     gateway.shutdown()
-            shutil.rmtree(folder, ignore_errors=True)
+            folder.remove()
 
 
 @contextmanager

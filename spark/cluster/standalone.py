@@ -11,11 +11,9 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -25,6 +23,7 @@ from typing import NoReturn, Self
 import attrs
 import msgspec
 
+from holdfast.check.temporary_folder import TemporaryFolder
 from holdfast.ir.errors import HoldfastError, UsageError
 from holdfast.ir.printable import printable
 from spark.cluster.java import EXTRA, spark_java
@@ -79,7 +78,9 @@ class StandaloneCluster:
     ``environment``: the variables that a command needs beside its own to run tasks in the cluster's Python.
     """
 
-    def __init__(self, keeper: subprocess.Popen[bytes], folder: Path, start: ClusterStart, python: str) -> None:
+    def __init__(
+        self, keeper: subprocess.Popen[bytes], folder: TemporaryFolder, start: ClusterStart, python: str
+    ) -> None:
         self._keeper, self._folder = keeper, folder
         self.start = start
         self.environment: Mapping[str, str] = {"PYSPARK_PYTHON": python}
@@ -94,7 +95,8 @@ class StandaloneCluster:
         size.check()
         home = spark_of(size.python)
         java = spark_java()
-        folder = Path(tempfile.mkdtemp(prefix="holdfast-cluster-"))
+        made = TemporaryFolder("cluster")
+        folder = made.path
         keeper = None
         try:
             (folder / LOG4J2_FILE).write_text(_LOG4J2, encoding="utf-8")
@@ -108,9 +110,9 @@ class StandaloneCluster:
             if start.error:
                 raise LostSparkError(f"the cluster did not start: {start.error}")
         except BaseException:
-            _end(keeper, folder)
+            _end(keeper, made)
             raise
-        return cls(keeper, folder, start, size.python)
+        return cls(keeper, made, start, size.python)
 
     def __enter__(self) -> Self:
         return self
@@ -210,7 +212,7 @@ main(sys.argv)
 """The keeper's program. It finds this checkout by its path, and not by PYTHONPATH, which the cluster would inherit."""
 
 
-def _end(keeper: subprocess.Popen[bytes] | None, folder: Path) -> None:
+def _end(keeper: subprocess.Popen[bytes] | None, folder: TemporaryFolder) -> None:
     """End a keeper and all processes of its session, and remove the folder; each step even if others fail."""
     try:
         if keeper is not None:
@@ -225,7 +227,7 @@ def _end(keeper: subprocess.Popen[bytes] | None, folder: Path) -> None:
             keeper.stdout.close()
             end_session(keeper.pid, 0)
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        folder.remove()
 
 
 # The command ---------------------------------------------------------------------------------------------------------

@@ -6,12 +6,9 @@ last letter. Only the place of the states differs: see ``frontier.py``.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import count
-from pathlib import Path
 
 import attrs
 import psutil
@@ -19,6 +16,7 @@ import psutil
 from holdfast.check.budget import Meter, resident_bytes
 from holdfast.check.search.engine import Explorer
 from holdfast.check.search.kernel_search import KernelSearch
+from holdfast.check.temporary_folder import TemporaryFolder
 from holdfast.ir.errors import UsageError
 from holdfast.lower.python.interpreter import Interpreter
 from holdfast.runs.selection import Selection
@@ -130,7 +128,7 @@ def engine(
         if resume_from is None:
             refuse_used(storage)
     # One session may search several scopes. Without a checkpoint, each search gets a new folder below `root`.
-    root = Path(tempfile.mkdtemp(prefix="holdfast-search-"))
+    root = TemporaryFolder("search")
     numbers = count()
 
     def explorer(
@@ -139,7 +137,7 @@ def engine(
         if storage is not None:
             found: FileStorage = storage
         else:
-            folder = str(root / str(next(numbers)))
+            folder = str(root.path / str(next(numbers)))
             found = Scratch(folder, folder)
         return SparkSearch(
             machine,
@@ -157,4 +155,4 @@ def engine(
         with start_cluster(options) as cluster:
             yield explorer
     finally:
-        shutil.rmtree(root, ignore_errors=True)
+        root.remove()

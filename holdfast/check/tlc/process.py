@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import subprocess
-import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -19,6 +18,7 @@ from typing import TypeVar
 import attrs
 
 from holdfast.check.java import find_java
+from holdfast.check.temporary_folder import TemporaryFolder
 from holdfast.ir.errors import HoldfastError, UsageError
 
 JAR_VARIABLE = "TLA2TOOLS_JAR"
@@ -150,7 +150,7 @@ def run_tlc(
     TLC does not check for deadlocks (``-deadlock`` turns that off): a state whose steps a bound cuts has no step
     either. Raises NoAnswerError after ``seconds``. No process and no file is left behind, however this ends.
     """
-    with tempfile.TemporaryDirectory(prefix="holdfast-tlc-") as folder:
+    with TemporaryFolder("tlc") as folder:
         for name, text in files.items():
             Path(folder, name).write_text(text, encoding="utf-8")
         # By default TLC chooses its fingerprint function at random, and the lasso that it shows depends on the choice.
@@ -158,15 +158,15 @@ def run_tlc(
         options += ["-metadir", str(Path(folder, "states"))]
         # Newer versions write a module for each counterexample, unless told otherwise.
         options += ["-noGenerateSpecTE"] if "noGenerateSpecTE" in tools.options else []
-        return _run(tools, "tlc2.TLC", [*options, "-config", configuration, module], Path(folder), seconds)
+        return _run(tools, "tlc2.TLC", [*options, "-config", configuration, module], folder, seconds)
 
 
 def parse_modules(tools: Tools, files: Mapping[str, str], modules: Sequence[str], *, seconds: float = 120) -> TlcOutput:
     """Let SANY, the parser of TLA+, read ``modules``, which are names of ``files``."""
-    with tempfile.TemporaryDirectory(prefix="holdfast-sany-") as folder:
+    with TemporaryFolder("sany") as folder:
         for name, text in files.items():
             Path(folder, name).write_text(text, encoding="utf-8")
-        return _run(tools, "tla2sany.SANY", modules, Path(folder), seconds)
+        return _run(tools, "tla2sany.SANY", modules, folder, seconds)
 
 
 def _run(tools: Tools, main: str, arguments: Sequence[str], folder: Path, seconds: float) -> TlcOutput:
@@ -250,9 +250,9 @@ def _jar() -> Path:
 @cache
 def _asked(java: str, jar: Path) -> Tools:
     """The tools, with the options that the jar knows. Raises UsageError for a jar that is not TLC."""
-    with tempfile.TemporaryDirectory(prefix="holdfast-tlc-") as folder:
+    with TemporaryFolder("tlc") as folder:
         try:
-            said = _run(Tools(java, jar, frozenset()), "tlc2.TLC", ["-h"], Path(folder), _ASKING)
+            said = _run(Tools(java, jar, frozenset()), "tlc2.TLC", ["-h"], folder, _ASKING)
         except OSError as error:
             raise UsageError(f"{java} cannot be run: {error.strerror}; install a Java, or {EXTRA}") from error
     if "TLC" not in said.text or "Could not find or load main class" in said.text:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -14,6 +13,7 @@ from holdfast.check.conform.judge.setup import JudgeOptions
 from holdfast.check.conform.logs.log import Log
 from holdfast.check.conform.mappings.mapping import Mapping
 from holdfast.check.conform.mappings.mapping_file import read_mapping
+from holdfast.check.temporary_folder import TemporaryFolder
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import System
 from holdfast.ir.variants import load_variant
@@ -61,8 +61,8 @@ def _logs(question: Question, checked: CheckResult) -> Iterator[tuple[str, int, 
 
 def _impossible(name: str, variants: tuple[str, ...], text: bytes) -> str | None:
     mapping, system = _model(name, variants)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "events.ndjson"
+    with TemporaryFolder("log") as folder:
+        path = folder / "events.ndjson"
         path.write_bytes(text)
         try:
             with Log([str(path)], mapping) as log:
