@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import attrs
 from rich.table import Table
 
-from holdfast.check.budget import SEARCHING, Budget, Progress
+from holdfast.check.budget import INTERRUPTED, SEARCHING, Budget, Progress
 from holdfast.check.mutate.engine import Mutation, MutationOptions, fingerprint
 from holdfast.check.mutate.guards import GUARDS, RESULTS, format_results, guards_page, read_guards, read_results
 from holdfast.check.mutate.limits import Interruption, MutationLimits
@@ -208,9 +208,10 @@ def _mutate(
             if proving is not None:
                 proving.proofs.prove_whole()
             broken = mutation.broken()
-        except Interruption as stopped:
-            note(f"holdfast: {mutation.target}: {stopped}, before any mutant was tried")
-            return mutation.untried(str(stopped))
+        except (Interruption, KeyboardInterrupt) as stopped:
+            ended_by = str(stopped) or INTERRUPTED
+            note(f"holdfast: {mutation.target}: {ended_by}, before any mutant was tried")
+            return mutation.untried(ended_by)
         if broken is None:
             report = mutation.report()
             if operators is not None and report.ended_by is None:
@@ -243,8 +244,8 @@ def _with_operators(
 
     try:
         try_operators(mutation.system, mutation.benches[0], limits, keep, operators.known)
-    except Interruption as stopped:
-        ended_by = str(stopped)
+    except (Interruption, KeyboardInterrupt) as stopped:
+        ended_by = str(stopped) or INTERRUPTED
     return attrs.evolve(report, operators=tuple(rows), ended_by=ended_by)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import attrs
 from rich.table import Table
 
+from holdfast.check.budget import INTERRUPTED
 from holdfast.check.mutate.limits import Interruption, MutationLimits
 from holdfast.check.mutate.proving import Proofs
 from holdfast.check.mutate.result import Mutant, MutationReport, ProofRow
@@ -60,8 +61,8 @@ def with_proofs(report: MutationReport, proving: Proving) -> MutationReport:
             if before is None:
                 proving.keep(lemmas, row)
             rows.append(row)
-    except Interruption as stopped:
-        return _ended(report, rows, str(stopped))
+    except (Interruption, KeyboardInterrupt) as stopped:
+        return _ended(report, rows, str(stopped) or INTERRUPTED)
     return attrs.evolve(report, proofs=tuple(rows))
 
 

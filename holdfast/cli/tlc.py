@@ -13,7 +13,7 @@ import attrs
 from cyclopts import Parameter, validators
 
 from holdfast.check.json_values import as_json
-from holdfast.check.result import HOLDS, VIOLATED
+from holdfast.check.result import HOLDS, OUT_OF_BUDGET, VIOLATED
 from holdfast.check.tlc.agreement import Agreement, Refinement, SecondOpinion
 from holdfast.check.tlc.liveness import LiveAgreement, ask_liveness, compare_liveness
 from holdfast.check.tlc.process import NoAnswerError, ended_together, find_tools, result_of
@@ -41,6 +41,9 @@ from holdfast.trace.trace import Trace
 LIMIT = 900.0
 """The default of ``--limit``: seconds for each run of TLC, and for each search."""
 
+LONGEST = 10_000_000
+"""The largest ``--limit`` in seconds: some months. The system counts no endless wait."""
+
 
 def tlc(
     *model: str,
@@ -49,7 +52,7 @@ def tlc(
     without: Names = (),
     implements: Switch = False,
     live: Switch = False,
-    limit: Annotated[float, Parameter(validator=validators.Number(gt=0))] = LIMIT,
+    limit: Annotated[float, Parameter(validator=validators.Number(gt=0, lte=LONGEST))] = LIMIT,
     json: Switch = False,
     itf: Path | None = None,
     reports: Reports = NO_REPORTS,
@@ -111,7 +114,10 @@ def tlc(
                 answers.append(answer)
     except (KeyboardInterrupt, NoAnswerError) as error:
         reports.give([*(answer.record for answer in answers), *_unanswered(opinions[len(answers) :], error)])
-        raise
+        if isinstance(error, NoAnswerError):
+            raise
+        note(f"holdfast: interrupted: {len(answers)} of {len(opinions)} models compared")
+        return OUT_OF_BUDGET
     if itf is not None:
         _write_run([run for answer in answers for run in answer.runs], itf)
     reports.give([answer.record for answer in answers])
