@@ -47,7 +47,7 @@ def say(text: str, *, commands: bool = False) -> None:
 
 def show(renderable: RenderableType) -> None:
     """Write a table to standard output, in colour on a terminal."""
-    terminal = sys.stdout.isatty()
+    terminal = _is_terminal(sys.stdout)
     text = io.StringIO()
     console = Console(
         file=text,
@@ -72,10 +72,12 @@ def _write_result(text: str) -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         discard(sys.stdout)
-    except OSError as error:
+    except (OSError, ValueError) as error:
+        # A ValueError: a model's file has closed the stream.
         discard(sys.stdout)
+        reason = error.strerror if isinstance(error, OSError) else "it is closed"
         raise UsageError(
-            f"standard output cannot be written: {error.strerror}; give it a file, a pipe or a terminal"
+            f"standard output cannot be written: {reason}; give it a file, a pipe or a terminal"
         ) from error
 
 
@@ -98,6 +100,10 @@ def _write_stderr(text: str) -> None:
         discard(sys.stderr)
 
 
+def _is_terminal(stream: TextIO) -> bool:
+    return not stream.closed and stream.isatty()
+
+
 def help_console() -> Console:
     """The console for help and version: its text goes to standard output as all other text does."""
     return Console(file=_Said())
@@ -107,7 +113,7 @@ class _Said(io.StringIO):
     """A file whose text is written to standard output by ``say`` when it is flushed."""
 
     def isatty(self) -> bool:
-        return sys.stdout is not None and sys.stdout.isatty()
+        return sys.stdout is not None and _is_terminal(sys.stdout)
 
     def flush(self) -> None:
         text = self.getvalue()
@@ -132,7 +138,7 @@ class Ticker:
     """A progress line on standard error, overwritten in place; silent if standard error is no terminal."""
 
     def __init__(self) -> None:
-        self.terminal = sys.stderr.isatty()
+        self.terminal = _is_terminal(sys.stderr)
 
     def __enter__(self) -> Self:
         return self

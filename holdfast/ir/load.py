@@ -6,20 +6,29 @@ import difflib
 import hashlib
 import importlib
 import importlib.util
+import logging
 import os
 import sys
+import threading
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
 import attrs
 
 from holdfast.ir.compile.source import shown_path
-from holdfast.ir.errors import ModelError, Place, UsageError
+from holdfast.ir.errors import ModelError, Place, UsageError, described
 from holdfast.ir.marks import MARK
 
 PROOF = "_proof"
 """The suffix of a file of lemmas: ``ownership_proof.py`` stands beside ``ownership.py``."""
+
+LATE = 5.0
+"""Seconds that the import of a model may take before a warning names the file."""
+
+_LOG = logging.getLogger(__name__)
 
 
 def load_model(text: str, *, alone: bool = False) -> type:
@@ -141,13 +150,13 @@ def _import_file(path: Path, *, alone: bool = False) -> ModuleType:
     if len(parts) > 1:
         _check_visible(path, root, full)
     try:
-        module = importlib.import_module(full) if len(parts) > 1 else _import_alone(full, path)
-    except ModelError:
+        with _named_if_late(path), _same_streams():
+            module = importlib.import_module(full) if len(parts) > 1 else _import_alone(full, path)
+    except (ModelError, KeyboardInterrupt):
         raise
     except SyntaxError as error:
-        place = Place(shown_path(error.filename or str(path)), error.lineno or 1, error.offset or 1)
-        raise ModelError(place, (error.text or path.name).strip(), error.msg, "mend the syntax") from None
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - a model is the user's program, and theirs to mend
+        raise _syntax_error(error, path) from None
+    except BaseException as error:  # noqa: BLE001 - a model is the user's program, and theirs to mend
         raise _import_error(error, path) from None
     # If a package of the same name from another place is loaded already, Python has imported the file from there.
     if Path(module.__file__ or "").resolve() != path:
@@ -181,19 +190,48 @@ def _import_alone(name: str, path: Path) -> ModuleType:
     return module
 
 
-def _import_error(error: Exception | SystemExit, path: Path) -> ModelError:
+@contextmanager
+def _named_if_late(path: Path) -> Iterator[None]:
+    """Log a warning that names the file if its import, in this block, takes longer than LATE seconds."""
+    text = "%s: its import has taken %g s and goes on; end it with Ctrl-C, and look for a loop in the file"
+    timer = threading.Timer(LATE, _LOG.warning, (text, shown_path(str(path)), LATE))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+@contextmanager
+def _same_streams() -> Iterator[None]:
+    """A block after which the standard streams are those before it. A file may have replaced them, even by None."""
+    before = sys.stdin, sys.stdout, sys.stderr
+    try:
+        yield
+    finally:
+        sys.stdin, sys.stdout, sys.stderr = before
+
+
+def _syntax_error(error: SyntaxError, path: Path) -> ModelError:
+    """The ModelError for a syntax error. A file that raises one itself may give it any attributes."""
+    file = error.filename if isinstance(error.filename, str) else str(path)
+    line, column = (max(each, 1) if isinstance(each, int) else 1 for each in (error.lineno, error.offset))
+    construct = (error.text if isinstance(error.text, str) else "").strip() or path.name
+    return ModelError(
+        Place(shown_path(file), line, column), construct, str(error.msg or "no syntax"), "mend the syntax"
+    )
+
+
+def _import_error(error: BaseException, path: Path) -> ModelError:
     """The ModelError for an exception during the import. Its place is the innermost line in the model's folder."""
     frames = [
         frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(str(path.parent))
     ]
     file, line = (frames[-1].filename, frames[-1].lineno or 1) if frames else (str(path), 1)
     source = frames[-1].line if frames and frames[-1].line else path.name
-    text = str(error).splitlines()[0] if str(error) else "no message"
     return ModelError(
-        Place(shown_path(file), line),
-        source,
-        f"{type(error).__name__}: {text}",
-        "correct the error that the import raises",
+        Place(shown_path(file), line), source, described(error), "correct the error that the import raises"
     )
 
 
@@ -202,14 +240,12 @@ def _pick(module: ModuleType, name: str, wanted: str) -> type:
 
     Raises UsageError if there is no such class, or more than one.
     """
-    # A model inherits the mark; ``Model`` itself, which has it in its own ``vars``, is not a model.
+    # A model inherits the mark; ``Model`` itself, which has it in its own ``vars``, is not a model. A class may have
+    # several names in the module.
     classes = [
         value
-        for value in vars(module).values()
-        if isinstance(value, type)
-        and getattr(value, MARK, None) == "model"
-        and MARK not in vars(value)
-        and value.__module__ == module.__name__
+        for value in dict.fromkeys(each for each in vars(module).values() if isinstance(each, type))
+        if getattr(value, MARK, None) == "model" and MARK not in vars(value) and value.__module__ == module.__name__
     ]
     if wanted:
         for cls in classes:
@@ -219,8 +255,9 @@ def _pick(module: ModuleType, name: str, wanted: str) -> type:
             f"{name} has no model {wanted!r}; it has: {', '.join(cls.__name__ for cls in classes) or 'none'}"
         )
     leaves = [cls for cls in classes if not any(other is not cls and issubclass(other, cls) for other in classes)]
-    if len(leaves) == 1:
-        return leaves[0]
+    if len({cls.__name__ for cls in leaves}) == 1:
+        # If the file defines two classes of this name, the compiler names the lines of both.
+        return leaves[-1]
     if not leaves:
         raise UsageError(f"{name} defines no model; write a class of holdfast.lang.Model")
     raise UsageError(

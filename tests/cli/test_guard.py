@@ -182,6 +182,14 @@ def test_no_file_takes_the_place_of_a_closed_stream(folder: Path) -> None:
     assert (folder / "a.xml").read_text().startswith("<?xml")
 
 
+def test_an_output_that_a_model_closes_is_one_line(folder: Path) -> None:
+    """A model's file that closes standard output gets the line for it."""
+    (folder / "closing.py").write_text(f"{COUNTER}\n\nimport sys\nsys.stdout.close()\n")
+    ran = command(folder, "check", "closing.py", "--scope", "tiny")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.startswith("holdfast: standard output cannot be written: it is closed; ")
+
+
 def test_a_full_output_is_one_line(folder: Path) -> None:
     """With a full device as standard output, the line says so; as standard error, the answer stays the same."""
     full = os.open("/dev/full", os.O_WRONLY)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from holdfast.ir import load
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import ModelError, UsageError
 from holdfast.ir.load import load_model, model_names
@@ -168,7 +171,7 @@ def test_what_is_not_there_is_a_usage_error(folder: Path, text: str, message: st
             "broken.py:2:1: y = x / 0: ZeroDivisionError: division by zero; correct the error that the import raises",
         ),
         ("import nothing_of_this_name\n", "broken.py:1:1: import nothing_of_this_name: ModuleNotFoundError: No module"),
-        ("def f():\n    raise SystemExit\nf()\n", "broken.py:2:1: raise SystemExit: SystemExit: no message"),
+        ("def f():\n    raise SystemExit\nf()\n", "broken.py:2:1: raise SystemExit: SystemExit; correct"),
         ("raise ValueError('one\\ntwo')\n", "broken.py:1:1: raise ValueError('one\\ntwo'): ValueError: one; correct"),
         ("x = 'a\x00b'\n", "broken.py:1:1: "),
     ],
@@ -251,3 +254,70 @@ def test_a_model_keeps_its_module_when_another_file_of_its_name_is_loaded(folder
 
     assert sys.modules[one.__module__].Lamp is one
     assert sys.modules[two.__module__].Lamp is two
+
+
+ODD = "class Odd({base}):\n    def __str__(self):\n        {does}\n\n\nraise Odd({text})\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (ODD.format(base="Exception", does="raise ValueError", text=""), "raise Odd(): Odd: its text cannot be made; "),
+        (ODD.format(base="Exception", does="return 7", text=""), "raise Odd(): Odd: its text cannot be made; "),
+        (ODD.format(base="BaseException", does="raise KeyboardInterrupt", text=""), "Odd: its text cannot be made; "),
+        (ODD.format(base="BaseException", does="return 'a' * 5000", text=""), f"Odd: {'a' * 297}...; correct"),
+        ("raise GeneratorExit\n", "raise GeneratorExit: GeneratorExit; correct the error"),
+        ("assert 1 > 2\n", "assert 1 > 2: AssertionError; correct the error that the import raises"),
+        ("raise SyntaxError\n", "broken.py:1:1: broken.py: no syntax; mend the syntax"),
+        (
+            "error = SyntaxError('x', ('a.py', -3, -1, 7))\nerror.lineno = 'x'\nraise error\n",
+            "a.py:1:1: broken.py: x; mend the syntax",
+        ),
+    ],
+)
+def test_whatever_an_import_raises_is_a_model_error(folder: Path, source: str, message: str) -> None:
+    """Any exception of a model's file is one line, also if it is no Exception, or if its text raises another one."""
+    (folder / "broken.py").write_text(source)
+
+    with pytest.raises(ModelError) as refused:
+        load_model("broken.py")
+
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_an_import_that_takes_long_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After some seconds a warning names the file whose import goes on."""
+    said: list[str] = []
+
+    class Noting(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            said.append(record.getMessage())
+            late.set()
+
+    late = threading.Event()
+    monkeypatch.setattr(load, "LATE", 0.01)
+    monkeypatch.setattr(threading, "late", late, raising=False)
+    handler = Noting()
+    monkeypatch.setattr(load._LOG, "propagate", False)
+    load._LOG.addHandler(handler)
+    (folder / "late.py").write_text(f"{LAMP}\n\nimport threading\nassert threading.late.wait(60)\n")
+    load_model("late.py")
+    load._LOG.removeHandler(handler)
+    remedy = "end it with Ctrl-C, and look for a loop in the file"
+    assert said == [f"late.py: its import has taken 0.01 s and goes on; {remedy}"]
+
+
+def test_a_second_name_of_a_model_is_no_second_model(folder: Path) -> None:
+    """A model that the module also has under another name is the only model."""
+    (folder / "alias.py").write_text(f"{LAMP}\n\nAlias = Lamp\n")
+    assert load_model("alias.py").__name__ == "Lamp"
+
+
+@pytest.mark.parametrize("text", ["sys.stdout = sys.stderr = None", "sys.stdin = 7"])
+def test_a_file_does_not_change_the_standard_streams(folder: Path, text: str) -> None:
+    """A model's file that replaces the standard streams changes nothing for the command."""
+    before = sys.stdin, sys.stdout, sys.stderr
+    (folder / "lamp.py").write_text(f"{LAMP}\n\nimport sys\n{text}\n")
+    load_model("lamp.py")
+    assert (sys.stdin, sys.stdout, sys.stderr) == before
