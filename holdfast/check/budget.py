@@ -61,7 +61,7 @@ class Budget:
                 raise UsageError(f"budget {text!r}: {part.strip()!r} sets the {_name(kind)} twice; keep one")
             limits[kind] = float(found["number"]) * factor
             # States and bytes are whole numbers: a limit that rounds down to 0 is refused like 0 itself.
-            if not (limits[kind] if kind == "seconds" else math.floor(limits[kind])) or math.isinf(limits[kind]):
+            if math.isinf(limits[kind]) or not (limits[kind] if kind == "seconds" else math.floor(limits[kind])):
                 raise UsageError(f"budget {text!r}: {part.strip()!r} is not a possible limit; {_REMEDY}")
         states, memory = limits.get("states"), limits.get("memory_bytes")
         return cls(

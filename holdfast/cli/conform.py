@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_format
+import re
 from collections.abc import Mapping as Map
 from pathlib import Path
 from typing import Annotated
@@ -173,7 +174,7 @@ def _joint(text: str | None) -> int | None:
         return None
     if text == ALL:
         return 0
-    if not text.isdecimal() or not int(text):
+    if not re.fullmatch(r"0*[1-9]\d{0,8}", text, re.ASCII):
         raise UsageError(f"--joint {text}: write how many streams are judged together, or all")
     return int(text)
 
@@ -183,7 +184,7 @@ def _windows(texts: tuple[str, ...], system: System) -> Map[str, int]:
     known = [nat.name for nat in system.nats]
     for text in texts:
         nat, _, number = text.partition("=")
-        if nat not in known or not number.isdecimal() or not 2 <= int(number) <= 254:
+        if nat not in known or not re.fullmatch(r"\d{1,3}", number, re.ASCII) or not 2 <= int(number) <= 254:
             raise UsageError(
                 f"--window {text}: write NAT=N, N from 2 to 254, with a Nat of {', '.join(known) or 'none'}"
             )

@@ -64,7 +64,12 @@ def _from_input() -> str:
 
     Raises UsageError unless there is exactly one line, of a bounded length.
     """
-    text = sys.stdin.read(LONGEST + 1)
+    try:
+        text = sys.stdin.read(LONGEST + 1)
+    except UnicodeDecodeError as error:
+        raise UsageError(f"standard input is no text in UTF-8 (byte {error.start}); give a line as text") from None
+    except OSError as error:
+        raise UsageError(f"standard input cannot be read: {error.strerror}; give a line or a file") from error
     if len(text) > LONGEST:
         raise UsageError(f"standard input holds more than {LONGEST:,} characters; give one line")
     printed = _PRINTED.findall(text)

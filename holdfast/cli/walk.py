@@ -171,6 +171,10 @@ def walk(
     return _exit_code(result, expect, json)
 
 
+LONGEST_SEED = 100
+"""Characters of the longest ``--seed``."""
+
+
 def number_of_runs(scope: Scope) -> int:
     """How many runs to make if the user does not say. In a scope for runs they take as long with a tenth."""
     return PLAIN.traces if scope.depth is None else PLAIN.traces // 10
@@ -184,6 +188,8 @@ def depth_of_runs(scope: Scope, given: int | None) -> int:
 def seed_number(text: str) -> int:
     """The number in ``--seed``, decimal or hexadecimal. Raises UsageError if the text is no number."""
     try:
+        if len(text) > LONGEST_SEED:
+            raise UsageError(f"--seed has {len(text):,} characters; write at most {LONGEST_SEED}")
         return int(text, 16 if text.lower().startswith("0x") else 10)
     except ValueError:
         raise UsageError(f"--seed {text}: write a number, or hexadecimal such as 0x5eed") from None

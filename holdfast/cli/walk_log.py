@@ -89,7 +89,8 @@ class LogOptions:
         except OSError as error:
             raise cannot_write(self.log, error) from error
         except BaseException:
-            self.log.unlink(missing_ok=True)
+            if self.log.is_file():
+                self.log.unlink()
             raise
         if written < wanted:
             note(f"holdfast: {system.name} has no step any more, so {self.log} has {written:,} events")

@@ -170,6 +170,8 @@ def read_json(text: str, path: Path) -> Any:
         early = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
         end = " (the file ends too early; was it truncated?)" if early else ""
         raise UsageError(f"{path}:{error.lineno}:{error.colno}: is no JSON: {error.msg}{end}") from None
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
     except RecursionError:
         raise UsageError(f"{path}: its JSON nests too deeply to be a run") from None
     finally:

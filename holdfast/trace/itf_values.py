@@ -19,6 +19,9 @@ from holdfast.ir.errors import UsageError
 MOST_DEPTH = 100
 """The limit of nesting. No checker writes deeper values; without a limit they would exhaust Python's stack."""
 
+MOST_DIGITS = 4_000
+"""The limit of digits in a number. Python itself reads and prints no number of more than 4,300 digits."""
+
 _NAME = re.compile(r"(?!(?:TRUE|FALSE|SUBSET|UNION|DOMAIN)$)[A-Za-z_][A-Za-z0-9_]*")
 """A string that needs no quotes, because it cannot be mistaken for another value."""
 
@@ -243,14 +246,11 @@ def _bigint(text: Any) -> int:
 
 
 def whole(text: str) -> int:
-    """The number that the digits write, however many there are; ``int`` alone refuses more than 4,300."""
-    sign, digits = (-1, text[1:]) if text.startswith("-") else (1, text)
-    if len(digits) <= 4000:
-        return sign * int(digits)
-    # Split the digits in two halves: the recursion has logarithmic depth.
-    half = len(digits) // 2
-    power: int = 10**half
-    return sign * (whole(digits[:-half]) * power + whole(digits[-half:]))
+    """The number that the digits write. Raises UsageError, without a place, for more than MOST_DIGITS digits."""
+    digits = text.removeprefix("-")
+    if len(digits) > MOST_DIGITS:
+        raise UsageError(f"a number has {len(digits):,} digits, and at most {MOST_DIGITS:,} are read: {text[:20]}...")
+    return int(text)
 
 
 def _excerpt(value: Any) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.ir.errors import UsageError
+from holdfast.ir.input_file import open_input
 from holdfast.trace.foreign import ForeignRun
 from holdfast.trace.itf_read import itf_run, read_json
 from holdfast.trace.line import Line, looks_like_line, parse_line
@@ -51,7 +52,7 @@ def _text(path: Path) -> str:
         size = path.stat().st_size
         if size > LARGEST:
             raise UsageError(f"{path}: has {size:,} bytes, and a run at most {LARGEST:,} (64 MiB)")
-        with path.open("rb") as file:
+        with open_input(path) as file:
             raw = file.read(LARGEST + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)

@@ -19,11 +19,11 @@ from holdfast.trace.itf_values import MOST_DEPTH, Fun, Rec, Seq, Tree, encode
 from holdfast.trace.tla_values import parse_value
 from holdfast.trace.trace import Claim
 
-_STATE = re.compile(r"State (\d+): (<.*>|Stuttering)")
-_BACK = re.compile(r"Back to state:? ?(\d*).*")
-_TOOL_STATE = re.compile(r"(\d+): (<.*>|Stuttering|Back to state.*)")
-_BEGIN = re.compile(r"@!@!@STARTMSG (\d+)(?::\d+)? @!@!@")
-_END = re.compile(r"@!@!@ENDMSG (\d+) @!@!@")
+_STATE = re.compile(r"State (\d{1,9}): (<.*>|Stuttering)")
+_BACK = re.compile(r"Back to state:? ?(\d{0,9}).*")
+_TOOL_STATE = re.compile(r"(\d{1,9}): (<.*>|Stuttering|Back to state.*)")
+_BEGIN = re.compile(r"@!@!@STARTMSG (\d{1,9})(?::\d+)? @!@!@")
+_END = re.compile(r"@!@!@ENDMSG (\d{1,9}) @!@!@")
 _ACTION = re.compile(r"<(\w+)(?:\(.*\))? line \d+.*?(?: of module (\w+))?>")
 _ASSIGNED = re.compile(r"(?:/\\ )?([A-Za-z_]\w*) = (.*)", re.DOTALL)
 _VIOLATED = re.compile(r"(Invariant|Action property) (.+?) is violated(?: by the initial state)?[.:]")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from contextlib import suppress
@@ -118,7 +119,7 @@ def _failover_steps(given: str | None, scenarios: Sequence[Scenario]) -> tuple[i
     """The steps before which the controller changes; None for all steps. Raises UsageError."""
     if given is None or given == "all":
         return None
-    if not given.isdecimal() or int(given) == 0:
+    if not re.fullmatch(r"0*[1-9]\d{0,8}", given, re.ASCII):
         raise UsageError(f"--failover-at {given}: give the number of a step, from 1, or all")
     longest = max(len(scenario.steps) for scenario in scenarios)
     if int(given) > longest:

@@ -73,6 +73,8 @@ def read_text(text: str, file: str = "scenario.yaml", folder: Path = Path()) -> 
 
 def _read(path: Path, file: str, chain: tuple[Path, ...]) -> list[Scenario]:
     try:
+        if path.is_fifo():
+            raise MalformedError(file, 1, "it is a pipe, and a scenario is a file")
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1

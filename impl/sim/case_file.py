@@ -122,6 +122,8 @@ def _json(value: Any) -> str:
 def read_case(path: Path, name: str) -> SimulationCase:
     """The case in a file. ``name``: the name of the file in messages. Raises CaseError."""
     try:
+        if path.is_fifo():
+            raise CaseError(f"{name}: is a pipe; give a file that `holdfast simulate` has kept")
         case = msgspec.json.decode(path.read_bytes(), type=SimulationCase)
     except OSError as error:
         raise CaseError(f"{name}: cannot be read: {error.strerror}") from None

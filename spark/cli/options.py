@@ -10,6 +10,7 @@ import attrs
 from cyclopts import Parameter
 
 from holdfast.ir.errors import UsageError
+from holdfast.ir.input_file import open_input
 from spark.cluster.settings import SparkOptions, read_master, read_setting
 
 _SIZE = re.compile(r"\d+[kmgtp]?b?", re.IGNORECASE)
@@ -130,7 +131,8 @@ class SparkSettings:
     def _properties(self) -> str:
         assert self.properties_file is not None
         try:
-            return self.properties_file.read_text(encoding="utf-8", errors="replace")
+            with open_input(self.properties_file) as file:
+                return file.read().decode(errors="replace")
         except OSError as error:
             raise UsageError(
                 f"--properties-file {self.properties_file}: {error.strerror}; name a file that is there"

@@ -6,6 +6,7 @@ executors, which write through it.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import socket
@@ -81,6 +82,8 @@ class FolderStorage:
         except FileNotFoundError:
             return None
         except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                raise UsageError(f"{self.option} {self.name}: {error.strerror}; name a shorter path") from error
             raise self._failed("read", path, error) from error
 
     def write(self, path: str, data: bytes) -> None:

@@ -20,6 +20,7 @@ from holdfast import __version__
 from holdfast.check.json_values import ALTERED
 from holdfast.check.search.kernel_search import SUMMED, KernelSearch
 from holdfast.ir.errors import UsageError
+from holdfast.ir.input_file import open_input
 from holdfast.lower.kernel.store import Store
 from holdfast.runs.rebuilding import Discovery
 from holdfast.runs.selection import DEADLOCK, idempotence
@@ -138,7 +139,7 @@ class StoredSearch:
 def read_checkpoint(path: Path) -> StoredSearch:
     """The content of a file. Raises UsageError for a file that cannot be read, is no checkpoint, or was altered."""
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as content:
+        with open_input(path) as file, np.load(file, allow_pickle=False) as content:
             arrays = {name: content[name] for name in content.files}
         digest = str(arrays.pop("digest", ""))
         header = dict(json.loads(str(arrays["header"])))

@@ -34,7 +34,7 @@ MOST_RUNS = 8
 def check_own(path: Path) -> None:
     """Raise UsageError for a file that ``--run`` did not write, so that no other file is lost."""
     try:
-        text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+        text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
     except OSError as error:
         raise UsageError(f"--run {path}: cannot be read: {error.strerror}; choose another file") from None
     if text and not text.startswith(WRITTEN):

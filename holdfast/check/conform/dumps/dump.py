@@ -25,6 +25,7 @@ from holdfast.check.conform.dumps.dump_reader import DumpReader
 from holdfast.check.conform.dumps.dump_record import DumpRecord
 from holdfast.check.conform.logs.damage import damaged
 from holdfast.ir.errors import Place, UsageError
+from holdfast.ir.input_file import open_input
 
 STDIN = "-"
 FORMAT = "a dump is what kafka-dump-log.sh --cluster-metadata-decoder prints"
@@ -74,7 +75,7 @@ class _File:
         self.offset = 0
         self.line = 1
         try:
-            self._open = sys.stdin.buffer if path == STDIN else Path(path).open("rb")  # noqa: SIM115 - closed by close()
+            self._open = sys.stdin.buffer if path == STDIN else open_input(Path(path))
             self.key: object = "stdin" if path == STDIN else os.fstat(self._open.fileno())[1:3]
             """Identifies the file by inode and device, whatever path names it."""
             self._read_start(self._open)
@@ -90,7 +91,7 @@ class _File:
         """All lines of the file, from the first one."""
         if self._open is None:
             self._head.clear()
-            self._open = Path(self._path).open("rb")  # noqa: SIM115 - closed by close()
+            self._open = open_input(Path(self._path))
         return chain(self._head, self._open)
 
     def close(self) -> None:

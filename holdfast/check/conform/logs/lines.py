@@ -17,6 +17,7 @@ from typing import IO, Any
 from holdfast.check.conform.logs.damage import damaged, shown
 from holdfast.check.conform.logs.strict_json import DEEPEST, STRICT, Raw, StrictError, quick
 from holdfast.ir.errors import Place, UsageError
+from holdfast.ir.input_file import open_input
 
 LONGEST = 1 << 20
 """The limit of bytes in a line. A longer line means that the file is no log, or a log without line ends."""
@@ -128,7 +129,7 @@ def _opened(path: str, name: str) -> IO[bytes]:
     if path == STDIN:
         return _spooled(sys.stdin.buffer)
     try:
-        file = Path(path).open("rb", BUFFER)  # noqa: SIM115 - Lines.close
+        file = open_input(Path(path))
     except IsADirectoryError:
         raise UsageError(f"{name}: is a folder; name a log in it") from None
     except (OSError, ValueError) as error:

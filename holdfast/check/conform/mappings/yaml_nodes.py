@@ -14,6 +14,7 @@ import yaml
 
 from holdfast.check.conform.logs.damage import damaged, nearest, shown
 from holdfast.ir.errors import Place, UsageError
+from holdfast.ir.input_file import open_input
 
 LARGEST = 1 << 20
 """The limit of bytes in a mapping file."""
@@ -33,7 +34,7 @@ def read_text(path: Path) -> str:
     if path.is_dir():
         raise UsageError(f"{path}: is a folder; name a mapping file in it")
     try:
-        with path.open("rb") as file:
+        with open_input(path) as file:
             data = file.read(LARGEST + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)

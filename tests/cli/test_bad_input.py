@@ -1,0 +1,172 @@
+"""Input that nobody means, such as pipes without an end and endless numbers. Each is one line, at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import CommandRun, Run
+from tests.cli.samples import COUNTER
+
+MANY = "9" * 5000
+"""More digits than Python reads."""
+
+ITF = {"vars": ["x"], "states": [{"x": 1}]}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with the model counter.py."""
+    monkeypatch.chdir(tmp_path)
+    Path("counter.py").write_text(COUNTER)
+    return tmp_path
+
+
+def refused(ran: CommandRun, *said: str, code: int = 2) -> None:
+    """Check that a command ended with one line that says this, and printed nothing else."""
+    assert (ran.code, ran.out, ran.err.count("\n")) == (code, "", 1), ran
+    assert ran.err.startswith("holdfast: ")
+    for text in said:
+        assert text in ran.err
+
+
+# Pipes and devices --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["check", "counter.py", "--itf", "pipe"],
+        ["check", "counter.py", "--junit", "pipe"],
+        ["check", "counter.py", "--scope", "tiny", "--checkpoint", "pipe"],
+        ["check", "counter.py", "--graph", "pipe.dot"],
+        ["mutate", "counter.py", "--resume", "pipe"],
+        ["simulate", "--seed", "1", "--log", "pipe"],
+    ],
+)
+def test_a_pipe_that_nobody_reads_is_refused(holdfast: Run, argv: list[str]) -> None:
+    """An output that is a pipe without a reader is refused before the work, and not waited for."""
+    os.mkfifo("pipe")
+    os.mkfifo("pipe.dot")
+    refused(
+        holdfast(*argv), "pipe", "cannot be written: it is a pipe or a socket that nobody reads; choose another file"
+    )
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["show", "pipe"],
+        ["replay", "pipe"],
+        ["conform", "counter.py", "pipe"],
+        ["conform", "counter.py", "counter.py", "--map", "pipe"],
+        ["check", "counter.py", "--scope", "tiny", "--resume", "pipe"],
+        ["mutate", "counter.py", "--resume", "pipe"],
+        ["simulate", "pipe"],
+        ["scenario", "run", "pipe"],
+    ],
+)
+def test_a_pipe_without_a_writer_is_refused(holdfast: Run, argv: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """An input that is a pipe into which nothing writes is refused, and not waited for."""
+    monkeypatch.setattr("holdfast.ir.input_file.PATIENCE", 0.0)
+    os.mkfifo("pipe")
+    refused(holdfast(*argv), "pipe")
+
+
+def test_a_run_may_come_through_a_pipe(holdfast: Run) -> None:
+    """A pipe with a writer, such as a shell's `<(zcat run.gz)`, is read like a file."""
+    os.mkfifo("pipe")
+    writer = threading.Thread(target=Path("pipe").write_text, args=(json.dumps(ITF),))
+    writer.start()
+    ran = holdfast("show", "pipe")
+    writer.join()
+    assert (ran.code, ran.err) == (0, "")
+
+
+@pytest.mark.parametrize("option", ["--junit", "--sarif", "--itf"])
+def test_a_full_device_is_noticed_before_the_work(holdfast: Run, option: str) -> None:
+    """A report that has no room is refused before the search."""
+    ran = holdfast("check", "counter.py", option, "/dev/full")
+    refused(ran, "/dev/full: cannot be written: No space left on device; choose another file")
+
+
+# Numbers and names --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "value",
+    [10**4_100, {"#bigint": "7" * 1_000_000}, {"#set": [{"#bigint": "-" + MANY}]}],
+    ids=["plain", "million digits", "in a set"],
+)
+def test_a_number_without_an_end_is_refused(holdfast: Run, value: object) -> None:
+    """A run with a number of very many digits is one line that names the file."""
+    text = json.dumps(ITF | {"states": [{"x": "here"}]}).replace('"here"', _json(value))
+    Path("run.itf.json").write_text(text)
+    refused(holdfast("show", "run.itf.json"), "run.itf.json: ", "digits, and at most 4,000 are read")
+
+
+def _json(value: object) -> str:
+    """The JSON of a value, also of a number that Python does not print."""
+    return "1" + "0" * 4_100 if isinstance(value, int) else json.dumps(value)
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["check", "counter.py", "--budget", "1e400states"],
+        ["check", "counter.py", "--budget", f"{MANY}s"],
+        ["conform", "counter.py", "log.ndjson", "--joint", MANY],
+        ["conform", "counter.py", "log.ndjson", "--window", f"Count={MANY}"],
+        ["walk", "counter.py", "--seed", MANY],
+        ["walk", "counter.py", "--seed", f"0x{MANY}"],
+        ["scenario", "run", "mine.yaml", "--failover-at", MANY],
+        ["simulate", "--seed", MANY],
+        ["tlc", "counter.py", "--limit", "inf"],
+        ["tlc", "counter.py", "--limit", "nan"],
+        ["campaign", "plan", "--target", "counter.py", "--runs", "1e9", "--cores", "-1"],
+        ["campaign", "plan", "--target", "counter.py", "--runs", "1e9", "--cores", MANY],
+    ],
+)
+def test_a_number_that_nobody_means_is_refused(holdfast: Run, argv: list[str]) -> None:
+    """An option whose number is too large, or no number, is one short line, before any work."""
+    Path("log.ndjson").write_text("{}\n")
+    assert holdfast("scenario", "new", "mine").code == 0
+    ran = holdfast(*argv)
+    refused(ran)
+    assert len(ran.err) < 1_000
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["check", f"{'x' * 300}.py"],
+        ["check", f"{'x/' * 3000}x.py"],
+        ["check", "x" * 300],
+        ["show", "x" * 300],
+        ["check", "counter.py", "--itf", "x" * 300],
+        ["check", "counter.py", "--scope", "tiny", "--resume", "x" * 300],
+        ["conform", "counter.py", "x" * 300],
+        ["diff", f"{'x' * 300}.py", "counter.py"],
+        ["explore", "x" * 300],
+        ["mutate", "counter.py", "--resume", "x" * 300],
+        ["new", "x" * 300],
+        ["tla", "counter.py", "--out", "x" * 300],
+        ["tlc", f"{'x' * 300}.py"],
+        ["scenario", "run", "x" * 300],
+        ["scenario", "new", "x" * 300],
+        ["simulate", "x" * 300],
+        ["campaign", "status", "x" * 300],
+        ["campaign", "run", "--target", "counter.py", "--out", "x" * 300],
+        ["rule", "x" * 3000],
+    ],
+)
+def test_a_name_that_is_too_long_is_refused(holdfast: Run, argv: list[str]) -> None:
+    """A name that no file system takes is one line with a remedy, and not an internal error."""
+    ran = holdfast(*argv)
+    refused(ran)
+    assert "internal error" not in ran.err
+    assert len(ran.err) < 1_000
