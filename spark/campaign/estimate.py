@@ -88,13 +88,18 @@ class CampaignPlan:
         return math.ceil(self.units * self.rates.bytes_per_unit)
 
 
-def plan(traces: int, cores: int, rates: MeasuredCosts, *, cores_per_machine: int = 8) -> CampaignPlan:
-    """The plan for a number of traces and cores. Raises UsageError for numbers out of range, or if no rate is known."""
+def check_numbers(traces: int, cores: int, cores_per_machine: int) -> None:
+    """Raise UsageError if a number of a plan is out of range."""
     for name, value, most in (("--runs", traces, MOST_RUNS), ("--cores", cores, 10**6)):
         if not 1 <= value <= most:
             raise UsageError(f"{name} {value}: choose a number from 1 to {most:,}")
     if cores_per_machine < 1:
         raise UsageError(f"a machine with {cores_per_machine} cores runs nothing; choose a number from 1")
+
+
+def plan(traces: int, cores: int, rates: MeasuredCosts, *, cores_per_machine: int = 8) -> CampaignPlan:
+    """The plan for a number of traces and cores. Raises UsageError for numbers out of range, or if no rate is known."""
+    check_numbers(traces, cores, cores_per_machine)
     if rates.runs_per_second <= 0:
         raise UsageError(f"{rates.source}: no unit is done, so no rate was measured; run some units first")
     return CampaignPlan(traces=traces, cores=cores, cores_per_machine=cores_per_machine, rates=rates)

@@ -21,7 +21,7 @@ from spark.campaign.blind import BlindComparison, compare_with_blind
 from spark.campaign.config import CLUSTER, LEAST_CLUSTERS, Config, traces_per_unit
 from spark.campaign.difference import compare, render_difference
 from spark.campaign.engine import check_same
-from spark.campaign.estimate import MeasuredCosts, measured, parse_count, render_plan
+from spark.campaign.estimate import MeasuredCosts, check_numbers, measured, parse_count, render_plan
 from spark.campaign.estimate import plan as plan_for
 from spark.campaign.reading import read_campaign
 from spark.campaign.record import campaign_record
@@ -169,6 +169,7 @@ def plan(
         The address of an S3 that is not Amazon's: http://HOST:PORT.
     """
     wanted = parse_count("--runs", runs)
+    check_numbers(wanted, cores, cores_per_machine)
     if (place is None) == (target is None):
         raise UsageError("a plan takes its rates from a campaign (name its place) or from a model (--target): name one")
     if target is not None:

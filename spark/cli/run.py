@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from functools import partial
 from typing import Annotated
 
@@ -21,6 +22,7 @@ from spark.campaign.engine import STOPPED, CampaignProgress, advance, begin, che
 from spark.campaign.estimate import parse_count, span
 from spark.campaign.log_target import logs_in
 from spark.campaign.model_target import ModelTarget
+from spark.campaign.places import CAMPAIGN
 from spark.campaign.reading import read_campaign
 from spark.campaign.record import campaign_record
 from spark.campaign.summary import Summary, summarise
@@ -275,18 +277,28 @@ def _go_on(
     ``verb`` is ``run`` or ``resume``. ``model``: see ``campaign_record``.
     """
     meter = Meter(Budget())
-    with Ticker() as ticker:
-        ticker.show("making the target ready, which happens once, and starting Spark")
-        target.ready()
-        compiled = meter.seconds
-        with start_cluster(options) as cluster:
+    if verb == "run":
+        # From here on the campaign is known: however this command ends, `resume` goes on.
+        begin(storage, config, target)
+    with ExitStack() as stack:
+        ticker = stack.enter_context(Ticker())
+        try:
+            ticker.show("making the target ready, which happens once, and starting Spark")
+            target.ready()
+            compiled = meter.seconds
+            cluster = stack.enter_context(start_cluster(options))
             started = meter.seconds - compiled
+        except KeyboardInterrupt:
+            note(f"holdfast: no run was made; go on with `holdfast campaign resume {storage.name}`")
+            raise
+        except Exception:
             if verb == "run":
-                # Write the campaign only now: if Spark had not started, there would be no campaign to resume.
-                begin(storage, config, target)
-            ended = advance(cluster, storage, config, target, budget=limits, progress=partial(_tick, ticker))
-            ticker.show("adding up")
-            summary = summarise(storage)
+                # The user mends what is wrong, and begins again.
+                storage.delete(CAMPAIGN)
+            raise
+        ended = advance(cluster, storage, config, target, budget=limits, progress=partial(_tick, ticker))
+        ticker.show("adding up")
+        summary = summarise(storage)
     say(f"{render_summary(summary)}\n")
     note(
         f"{timing_line(summary)}; {span(meter.seconds)} in all, of which {span(compiled)} for the target and "

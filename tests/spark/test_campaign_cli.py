@@ -10,6 +10,7 @@ from textwrap import dedent
 
 import pytest
 
+import spark.cli.look
 import spark.cli.run
 from spark.campaign.places import unit_path
 from spark.cluster.session import start_cluster
@@ -268,3 +269,32 @@ def test_what_cannot_start_has_not_begun(holdfast: Run, tmp_path: Path, monkeypa
     assert ran.code == 2
     assert "spark://127.0.0.1:1 cannot be reached" in ran.err
     assert not (tmp_path / "a" / "campaign.parquet").exists()
+
+
+def test_what_is_interrupted_while_spark_starts_is_resumed(
+    holdfast: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A campaign is known before Spark is there: after Ctrl-C meanwhile, `resume` makes all its runs."""
+
+    def interrupted(_options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(spark.cli.run, "start_cluster", interrupted)
+    ran = holdfast(*run_words(tmp_path / "a"))
+    assert (ran.code, ran.out) == (20, "")
+    assert f"go on with `holdfast campaign resume {tmp_path / 'a'}`" in ran.err
+    monkeypatch.setattr(spark.cli.run, "start_cluster", here)
+    assert holdfast("campaign", "resume", tmp_path / "a").code == 0
+    assert holdfast(*run_words(tmp_path / "b")).code == 0
+    assert tables(place(tmp_path / "a")) == tables(place(tmp_path / "b"))
+
+
+@pytest.mark.parametrize("words", [["--cores", "-1"], ["--cores", "0"], ["--cores", "4", "--cores-per-machine", "0"]])
+def test_a_plan_judges_its_numbers_before_it_measures(
+    holdfast: Run, words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A number out of range is refused before the target is even loaded."""
+    monkeypatch.setattr(spark.cli.look, "_measure", lambda *_: pytest.fail("it measured"))
+    ran = holdfast("campaign", "plan", "--target", TABLE, "--runs", "1e9", *words)
+    assert (ran.code, ran.out) == (2, "")
+    assert "choose a number from 1" in ran.err
