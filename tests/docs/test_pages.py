@@ -30,6 +30,7 @@ PAGES = (
     "docs/trust.md",
     "docs/guards.md",
     "docs/impl-guards.md",
+    "docs/hostile.md",
     "docs/architecture.md",
     *sorted(f"docs/protocol/{path.name}" for path in (ROOT / "docs/protocol").glob("*.md")),
     *sorted(f"docs/findings/{path.name}" for path in (ROOT / "docs/findings").glob("*.md")),
