@@ -12,7 +12,7 @@ READY := $(VENV)/.ready
 # stand for a version that is not there.
 SUITABLE := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
 
-.PHONY: help verify quick test test-slow mutants bench guards spec changelog format lock clean
+.PHONY: help verify quick test test-slow mutants hostile bench guards spec changelog format lock clean
 
 help: ## say what there is to run
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -48,6 +48,11 @@ SEED ?= 1
 FAULTS ?= 150
 mutants: $(READY) ## plant faults in the engine and say which the tests notice (SEED=1 FAULTS=150; 80 minutes)
 	$(PY) -m mutants --seed $(SEED) --faults $(FAULTS)
+
+# The cases are drawn by SEED.
+CASES ?= 10000
+hostile: $(READY) ## give every verb bad input, and renew docs/hostile.md (SEED=1 CASES=10000; an hour)
+	$(PY) -m tests.hostile --cases $(CASES) --seed $(SEED) --jobs $$(nproc) --write
 
 bench: $(READY) ## measure the speed, and print each goal (15 minutes; python -m benchmarks --whole has all)
 	$(PY) -m benchmarks
