@@ -242,3 +242,29 @@ def test_a_working_directory_that_is_gone_is_one_line(folder: Path) -> None:
     ran = command(gone, "models", begin=gone.rmdir)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr.startswith("holdfast: the working directory cannot be used: ")
+
+
+# Input ---------------------------------------------------------------------------------------------------------------
+
+
+def test_bytes_that_are_no_text_on_standard_input_are_one_line(folder: Path) -> None:
+    """A replay line from standard input that is not UTF-8 is refused, wherever the wrong byte is."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "holdfast", "replay", "-"],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8:strict"},
+        input=b"counter.py \xff tiny",
+        capture_output=True,
+        timeout=LIMIT,
+        check=False,
+    )
+    assert (ran.returncode, ran.stdout) == (2, b"")
+    assert ran.stderr == b"holdfast: standard input is no text in UTF-8 (byte 11); give a line as text\n"
+
+
+def test_a_model_that_removes_its_file_is_one_line(folder: Path) -> None:
+    """A model's file that is gone after its import is named."""
+    (folder / "gone.py").write_text(f"{COUNTER}\n\nimport os\nos.unlink(__file__)\n")
+    ran = command(folder, "check", "gone.py")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "gone.py: No such file or directory; mend that, or name another file" in ran.stderr

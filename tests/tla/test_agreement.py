@@ -32,9 +32,13 @@ MODULE = "model.tla"
 LOCKS = "tests/differential/lock_service.py"
 SIGNPOST = "tests/tla/models/signpost.py"
 """A model without state."""
+STILL = "tests/tla/models/still.py"
+"""A model without actions."""
 
 
-@pytest.mark.parametrize(("model", "states", "depth"), [(TABLE, 17, 4), (LOCKS, 784, 12), (SIGNPOST, 1, 0)])
+@pytest.mark.parametrize(
+    ("model", "states", "depth"), [(TABLE, 17, 4), (LOCKS, 784, 12), (SIGNPOST, 1, 0), (STILL, 1, 0)]
+)
 def test_both_find_the_same_states(tools: Tools, model: str, states: int, depth: int) -> None:
     """Without a violation, verdict, number of states and depth are equal."""
     found = opinion(tools, system_of(model)).compared()

@@ -188,7 +188,7 @@ class _Module:
         """The lines of the next-state relation: any action with any arguments."""
         steps = [
             self.some(self.signature.actions[action.name], action, action.params) for action in self.system.actions
-        ]
+        ] or [word("FALSE")]
         return [
             *operator("Next", Text(bulleted("\\/", steps).lines) if len(steps) > 1 else steps[0]),
             "",
