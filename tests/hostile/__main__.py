@@ -7,20 +7,22 @@ Prints each case that does not end with a clear answer, and at the end a table. 
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import multiprocessing
 import re
 import shlex
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import redirect_stdout
 from pathlib import Path
 
+from holdfast.cli.app import main as main_of_command
 from tests.hostile.case import KINDS, CaseResult, HostileCase
 from tests.hostile.drawing import CaseDrawing
 from tests.hostile.good import REPLAY, commands, make
@@ -56,14 +58,9 @@ def _options(listed: Sequence[tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
     }
     found = {}
     for verb in sorted(verbs):
-        text = subprocess.run(
-            [sys.executable, "-m", "holdfast", *verb.split(), "--help"],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        found[verb] = tuple(dict.fromkeys(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", text)))
+        with redirect_stdout(io.StringIO()) as out:
+            main_of_command([*verb.split(), "--help"])
+        found[verb] = tuple(dict.fromkeys(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", out.getvalue())))
     return found
 
 
@@ -103,8 +100,8 @@ def main(words: Sequence[str] | None = None) -> int:
     counted: Counter[tuple[str, str]] = Counter()
     code = 0
     try:
-        _drawing[:] = [prepared(folder, asked.seed)]
         import_command()
+        _drawing[:] = [prepared(folder, asked.seed)]
         numbers = range(asked.first, asked.first + asked.cases)
         chosen = [each for each in numbers if asked.kind in (None, _drawing[0].case(each).kind)]
         for case, result, verdict in results(chosen, asked.jobs):
