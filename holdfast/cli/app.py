@@ -123,9 +123,9 @@ def main(argv: Sequence[str]) -> int:
     except MemoryError:
         return _end(INCONCLUSIVE, "out of memory; choose a smaller scope, or set a limit such as --budget 2GB")
     except BaseException as error:  # noqa: BLE001 - a fault of ours is one line too
-        extra = _missing_extra(error)
-        if extra is not None:
-            return _end(USAGE, extra)
+        known = _missing_extra(error) or _too_many_digits(error)
+        if known is not None:
+            return _end(USAGE, known)
         if os.environ.get("HOLDFAST_DEBUG") == "1":
             note(traceback.format_exc())
         return _end(INTERNAL, f"internal error: {described(error)}; please report it (HOLDFAST_DEBUG=1 shows where)")
@@ -180,6 +180,13 @@ def _missing_extra(error: BaseException | None) -> str | None:
         if isinstance(error, ImportError) and library in EXTRAS:
             return f"{library} is not installed, and this command needs it: pip install 'holdfast[{EXTRAS[library]}]'"
         error = error.__cause__
+    return None
+
+
+def _too_many_digits(error: BaseException) -> str | None:
+    """One line if Python refused to read or print a number; otherwise None."""
+    if isinstance(error, ValueError) and "integer string conversion" in str(error):
+        return "a number has more than 4,300 digits, which Python does not read or print; use smaller ones"
     return None
 
 

@@ -17,7 +17,7 @@ from holdfast.ir.errors import UsageError
 from holdfast.ir.printable import one_line, printable
 from holdfast.trace.foreign import ForeignRun, ForeignState
 from holdfast.trace.itf import ACTION, PICKS
-from holdfast.trace.itf_values import Rec, SetOf, Tree, Variant, decode, key, show, whole
+from holdfast.trace.itf_values import Rec, SetOf, Tree, Variant, decode, excerpt, key, show, whole
 
 _TAGGED_RECORD = re.compile(r"[{,]\s*tag\s*:")
 """Finds a record with a field ``tag`` in the types of Apalache and Quint. A variant has the type ``Some(Int) |
@@ -55,7 +55,7 @@ class _Reading:
         if loop is not None and (
             not isinstance(loop, int) or isinstance(loop, bool) or not 0 <= loop < len(self.states)
         ):
-            raise _WrongError(f"loop is {loop!r}; it is the index of a state, 0 to {len(self.states) - 1}")
+            raise _WrongError(f"loop is {_named(loop)}; it is the index of a state, 0 to {len(self.states) - 1}")
         states = tuple(self._state(index, state) for index, state in enumerate(self.states))
         return ForeignRun(self.path, self._model(), self.heading, states, loop)
 
@@ -152,6 +152,11 @@ def _one_line(value: Any) -> Any:
         case dict():
             return {one_line(name): _one_line(each) for name, each in value.items()}
     return value
+
+
+def _named(loop: Any) -> str:
+    """The loop of a file in a message. Python prints no number of more than 4,300 digits."""
+    return excerpt(loop) if type(loop) is int else repr(loop)
 
 
 def read_json(text: str, path: Path) -> Any:

@@ -19,8 +19,8 @@ from holdfast.ir.errors import UsageError
 MOST_DEPTH = 100
 """The limit of nesting. No checker writes deeper values; without a limit they would exhaust Python's stack."""
 
-MOST_DIGITS = 4_000
-"""The limit of digits in a number. Python itself reads and prints no number of more than 4,300 digits."""
+MOST_DIGITS = 50_000
+"""The limit of digits in a number. To read and print one takes a time that grows with their square."""
 
 _NAME = re.compile(r"(?!(?:TRUE|FALSE|SUBSET|UNION|DOMAIN)$)[A-Za-z_][A-Za-z0-9_]*")
 """A string that needs no quotes, because it cannot be mistaken for another value."""
@@ -204,7 +204,7 @@ class _Reader:
         if not marks:
             return self._record(value, depth)
         if len(value) > 1:
-            raise UsageError(f"an object with {marks[0]} has other fields too: {_excerpt(value)}")
+            raise UsageError(f"an object with {marks[0]} has other fields too: {excerpt(value)}")
         mark, of = marks[0], value[marks[0]]
         match mark:
             case "#bigint":
@@ -213,13 +213,13 @@ class _Reader:
                 return Opaque(of if isinstance(of, str) else json.dumps(of))
             case "#tup" | "#set" | "#map":
                 if not isinstance(of, list):
-                    raise UsageError(f"{mark} holds a list, and not {_excerpt(of)}")
+                    raise UsageError(f"{mark} holds a list, and not {excerpt(of)}")
                 if mark == "#map":
                     return self._map(of, depth)
                 items = [self.read(item, depth + 1) for item in of]
                 return Tup(tuple(items)) if mark == "#tup" else SetOf.of(items)
             case _:
-                raise UsageError(f"{mark} is no encoding of ITF: {_excerpt(value)}")
+                raise UsageError(f"{mark} is no encoding of ITF: {excerpt(value)}")
 
     def _record(self, value: dict[str, Any], depth: int) -> Tree:
         if not self.records and value.keys() == {"tag", "value"} and isinstance(value["tag"], str):
@@ -232,30 +232,42 @@ class _Reader:
         found: list[tuple[Tree, Tree]] = []
         for pair in pairs:
             if not isinstance(pair, list) or len(pair) != 2:
-                raise UsageError(f"#map holds a list of pairs [key, value], and not {_excerpt(pair)}")
+                raise UsageError(f"#map holds a list of pairs [key, value], and not {excerpt(pair)}")
             found.append((self.read(pair[0], depth + 1), self.read(pair[1], depth + 1)))
         if len({key(argument) for argument, _ in found}) < len(found):
-            raise UsageError(f"#map gives two values for one key: {_excerpt(pairs)}")
+            raise UsageError(f"#map gives two values for one key: {excerpt(pairs)}")
         return Fun.of(found)
 
 
 def _bigint(text: Any) -> int:
     if isinstance(text, str) and text.removeprefix("-").isdecimal() and text.isascii():
         return whole(text)
-    raise UsageError(f"#bigint holds a string of digits, and not {_excerpt(text)}")
+    raise UsageError(f"#bigint holds a string of digits, and not {excerpt(text)}")
 
 
 def whole(text: str) -> int:
-    """The number that the digits write. Raises UsageError, without a place, for more than MOST_DIGITS digits."""
-    digits = text.removeprefix("-")
+    """The number that the digits write; ``int`` alone refuses more than 4,300.
+
+    Raises UsageError, without a place, for more than MOST_DIGITS digits.
+    """
+    sign, digits = (-1, text[1:]) if text.startswith("-") else (1, text)
     if len(digits) > MOST_DIGITS:
         raise UsageError(f"a number has {len(digits):,} digits, and at most {MOST_DIGITS:,} are read: {text[:20]}...")
-    return int(text)
+    if len(digits) <= 4000:
+        return sign * int(digits)
+    # Split the digits in two halves: the recursion has logarithmic depth.
+    half = len(digits) // 2
+    power: int = 10**half
+    return sign * (whole(digits[:-half]) * power + whole(digits[-half:]))
 
 
-def _excerpt(value: Any) -> str:
+def excerpt(value: Any) -> str:
     """The first 60 characters of a value, for a message."""
-    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except ValueError:
+        # Python prints no number of more than 4,300 digits.
+        text = "a value with a number of very many digits"
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
