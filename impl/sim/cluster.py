@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from impl.controller.node import Controller
 from impl.controller.view import Profile
 from impl.errors import E
+from impl.metadata.image import Image
 from impl.metadata.log import MetadataBatch
 from impl.metadata.quorum import Quorum
 from impl.sim.event_log import AppendedBatch, EventLog, ExecutedRequest
@@ -129,7 +130,7 @@ class ControllerCluster:
         executed.lost = controller.term is None
         # The number of the delivery tells two requests apart that have equal ids, such as the copies of one request.
         self._handle(home, Request(self._deliveries, request.id, request.body))
-        executed.post = _post(controller, request.body)
+        executed.post = streams_after(controller.image, request.body)
         if isinstance(request.body, GetOpeningStreams) and (row := controller.image.nodes.get(request.body.node)):
             executed.stored = row.epoch, row.failover
         # An answer that waits for a commit is lost with a stale leader, whose batches are never committed.
@@ -266,7 +267,7 @@ class ControllerCluster:
         self._log.events.append((self._queue.now, f"c{index}", "elected", {"term": leader.term}))
 
 
-def _post(controller: Controller, body: Body) -> tuple[tuple[int, Any, Any, Any], ...]:
+def streams_after(image: Image, body: Body) -> tuple[tuple[int, Any, Any, Any], ...]:
     """For each stream that a request names: its id, row, newest range and entry after the request."""
     match body:
         case OpenStreams(node, _, items) | CloseStreams(node, _, items) | TrimStreams(node, _, items):
@@ -278,6 +279,5 @@ def _post(controller: Controller, body: Body) -> tuple[tuple[int, Any, Any, Any]
             streams += [each.stream for each in commit.stream_objects]
         case _:
             return ()
-    image = controller.image
     entries = image.entries.get(node, {})
     return tuple((each, image.streams.get(each), image.current_range(each), entries.get(each)) for each in streams)

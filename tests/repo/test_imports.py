@@ -84,6 +84,7 @@ SINGLE = {
     "jinja2": "one module",
     "networkx": "one module",
     "llvmlite": "holdfast.lower.kernel.llvm",
+    "moto": "one module",
     "obstore": "one module",
     "pyarrow": "spark",
     "pyspark": "one module",

@@ -1,0 +1,127 @@
+"""The processes that a driver starts, and the signals that it sends them.
+
+Each process has a session of its own, so that Ctrl-C reaches the driver alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from impl.real.clock import Clock
+from impl.real.problems import ClusterError
+from impl.real.starts import ProcessStart
+from impl.rules import ROOT
+
+START_S = 60.0
+"""How long a process may take until it listens."""
+
+
+class SentSignal(msgspec.Struct, frozen=True):
+    """A signal that the driver has sent to a process. ``at``: in microseconds."""
+
+    at: int
+    process: str
+    pid: int
+    signal: str
+
+
+class Child:
+    """A process that listens on ``port``. ``stopped``: whether SIGSTOP has stopped it."""
+
+    def __init__(self, name: str, process: asyncio.subprocess.Process, port: int, errors: Path) -> None:
+        self.name, self.port, self.stopped = name, port, False
+        self._process, self._errors = process, errors
+
+    @property
+    def pid(self) -> int:
+        """The id of the process."""
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process has not ended, as far as this process has noticed."""
+        return self._process.returncode is None
+
+    async def end(self) -> int:
+        """Wait for its end. Returns the exit code; a signal has the negative of its number."""
+        return await self._process.wait()
+
+    def complaint(self) -> str:
+        """The last line that the process has written to its standard error; "" for none."""
+        return _last_line(self._errors)
+
+
+class Children:
+    """All processes of a driver. ``folder``: for what they write to standard error. ``signals``: those sent so far.
+
+    ``environment``: of the processes. It holds the credentials, which are in no file and on no command line.
+    """
+
+    def __init__(self, folder: Path, clock: Clock, environment: Mapping[str, str]) -> None:
+        self.signals: list[SentSignal] = []
+        self.all: list[Child] = []
+        self._folder, self._clock = folder, clock
+        paths = [str(ROOT.parent), *filter(None, [environment.get("PYTHONPATH")])]
+        self._environment = {**environment, "PYTHONPATH": os.pathsep.join(paths)}
+
+    async def start(self, start: ProcessStart) -> Child:
+        """Start a process, and wait until it listens. Raises ClusterError with its complaint."""
+        errors = self._folder / f"{start.name}.err"
+        with errors.open("wb") as file:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "impl.real.child"),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=file,
+                start_new_session=True,
+                env=self._environment,
+            )
+        assert process.stdin is not None, "it is a pipe"
+        assert process.stdout is not None, "it is a pipe"
+        process.stdin.write(msgspec.json.encode(start) + b"\n")
+        try:
+            line = await asyncio.wait_for(process.stdout.readline(), START_S)
+        except TimeoutError:
+            process.kill()
+            raise ClusterError(f"{start.name}: it does not listen after {START_S:.0f} s; see {errors}") from None
+        if not line.strip().isdigit():
+            await process.wait()
+            said = _last_line(errors) or "it ended before it listened"
+            raise ClusterError(said if ": " in said else f"{start.name}: {said}; see {errors}")
+        child = Child(start.name, process, int(line), errors)
+        self.all.append(child)
+        return child
+
+    async def kill(self, child: Child) -> None:
+        """End a process with SIGKILL, and wait until it is gone."""
+        self.send(child, signal.SIGKILL)
+        await child.end()
+
+    def send(self, child: Child, number: signal.Signals) -> None:
+        """Send a signal to a process. One that has ended gets none."""
+        if not child.alive:
+            return
+        self.signals.append(SentSignal(self._clock.micros(), child.name, child.pid, number.name))
+        os.kill(child.pid, number)
+        if number in (signal.SIGSTOP, signal.SIGCONT):
+            child.stopped = number is signal.SIGSTOP
+
+    async def close(self) -> None:
+        """End all processes that live."""
+        for child in self.all:
+            if child.alive:
+                os.kill(child.pid, signal.SIGKILL)
+        for child in self.all:
+            await child.end()
+
+
+def _last_line(path: Path) -> str:
+    lines = path.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    return lines[-1] if lines else ""
