@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import boto3
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 
 from impl.store.interface import (
     PAGE,
@@ -25,16 +25,59 @@ from impl.store.interface import (
 )
 
 TIMEOUT_S = 10
+_ONCE = Config(connect_timeout=TIMEOUT_S, read_timeout=TIMEOUT_S, retries={"total_max_attempts": 1})
+"""One attempt, as ``interface`` demands of all adapters."""
+
+
+def credentials() -> dict[str, str]:
+    """Credentials and region of boto3's usual chain, as the environment variables that every S3 library reads.
+
+    Empty if the chain has none.
+    """
+    session = boto3.Session()
+    region = {"AWS_REGION": session.region_name} if session.region_name else {}
+    found = session.get_credentials()
+    if found is None:
+        return region
+    frozen = found.get_frozen_credentials()
+    named = {
+        "AWS_ACCESS_KEY_ID": frozen.access_key,
+        "AWS_SECRET_ACCESS_KEY": frozen.secret_key,
+        "AWS_SESSION_TOKEN": frozen.token,
+    }
+    return {**{name: value for name, value in named.items() if value}, **region}
+
+
+def create_bucket(bucket: str, endpoint: str | None = None) -> None:
+    """Create a bucket. Raises the errors of boto3."""
+    boto3.client("s3", endpoint_url=endpoint, config=_ONCE).create_bucket(Bucket=bucket)
+
+
+def fault_of(bucket: str, endpoint: str | None = None) -> str:
+    """The reason why a bucket cannot be used, with its remedy; "" if it can. The text holds no credential."""
+    place = f"bucket {bucket} at {endpoint or 'Amazon S3'}"
+    try:
+        boto3.client("s3", endpoint_url=endpoint, config=_ONCE).list_objects_v2(Bucket=bucket, MaxKeys=1)
+    except ClientError as error:
+        code = error.response["Error"]["Code"]
+        if code == "NoSuchBucket":
+            return f"{place}: there is no such bucket; create it, or name another with --bucket"
+        if error.response["ResponseMetadata"]["HTTPStatusCode"] in (401, 403):
+            return f"{place}: the store refuses the credentials ({code}); look at AWS_PROFILE or AWS_ACCESS_KEY_ID"
+        return f"{place}: the store answers {code}; look at the store"
+    except NoCredentialsError:
+        return f"{place}: there are no credentials; set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+    except (BotoCoreError, ValueError) as error:
+        return f"{place}: it cannot be reached: {' '.join(str(error).split())}; look at --s3"
+    return ""
 
 
 class BotoStore:
     """The objects of a bucket. ``endpoint``: the URL of a store other than Amazon's. Use it from one thread only."""
 
     def __init__(self, bucket: str, endpoint: str | None = None) -> None:
-        # One attempt, as ``interface`` demands of all adapters.
-        once = Config(connect_timeout=TIMEOUT_S, read_timeout=TIMEOUT_S, retries={"total_max_attempts": 1})
         self._bucket = bucket
-        self._client = boto3.client("s3", endpoint_url=endpoint, config=once)
+        self._client = boto3.client("s3", endpoint_url=endpoint, config=_ONCE)
 
     def execute(self, operation: Operation) -> Answer:
         """Execute an operation with one request. A delete takes one request for each thousand keys."""
