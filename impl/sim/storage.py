@@ -9,7 +9,9 @@ import msgspec
 from impl.broker import wal_format
 from impl.broker.object_format import decode_block, object_key
 from impl.broker.object_index import decode_index
-from impl.broker.wal_format import WalRecord
+from impl.broker.partition.batches import decode
+from impl.broker.wal_format import DamagedError, WalRecord
+from impl.client.contents import runs
 from impl.metadata.image import Image
 from impl.records import ObjectState
 from impl.sim.neighbours import LONER, is_of_neighbour
@@ -50,6 +52,18 @@ def contents(objects: dict[str, bytes], image: Image) -> Contents:
     ]
     orphans = sorted(key for key in objects if key.startswith(OBJECT_FOLDER) and key not in named)
     return Contents(tuple(stored), tuple(_wal(objects)), tuple(orphans), tuple(missing))
+
+
+def sends_of(record: WalRecord) -> list[tuple[int, int, int]]:
+    """The sends in a stored batch of a partition: base offset, number of records and value of each.
+
+    A record of the meta stream or of an index holds none.
+    """
+    try:
+        batch = decode(record.payload)
+    except DamagedError:
+        return []
+    return runs([(batch.base, batch.values)], batch.base)
 
 
 def _is_committed(image: Image, object_id: int) -> bool:

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from impl.broker.messages import CommandAnswer
-from impl.broker.partition.batches import decode
-from impl.broker.wal_format import DamagedError, WalRecord
+from impl.broker.wal_format import WalRecord
 from impl.client.admin import Admin
-from impl.client.contents import runs
 from impl.client.node import ClientNode
 from impl.metadata.log import MetadataBatch
 from impl.sim.load import Parts
@@ -21,6 +19,7 @@ from impl.sim.partitions.metadata import TOPIC, Metadata
 from impl.sim.partitions.operators import Operators
 from impl.sim.process import Process
 from impl.sim.script import ScriptOperation
+from impl.sim.storage import sends_of
 from impl.wire import Reply, WakeNotice
 
 
@@ -142,11 +141,7 @@ class PartitionLoad:
 
     def sends(self, record: WalRecord) -> list[tuple[int, int, int]]:
         """The sends in a batch. A record of the meta stream or of an index holds none."""
-        try:
-            batch = decode(record.payload)
-        except DamagedError:
-            return []
-        return runs([(batch.base, batch.values)], batch.base)
+        return sends_of(record)
 
     def learn(self, batches: tuple[MetadataBatch, ...]) -> None:
         """Operators read the metadata."""
