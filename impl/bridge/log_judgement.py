@@ -1,0 +1,78 @@
+"""Whether the models allow the event log of a cluster, simulated or real."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from holdfast.check.budget import Budget, Meter
+from holdfast.check.conform.answer.verdict import call
+from holdfast.check.conform.judge.judge import judge
+from holdfast.check.conform.judge.setup import JudgeOptions
+from holdfast.check.conform.logs.log import Log
+from holdfast.check.conform.mappings.mapping import Mapping
+from holdfast.check.conform.mappings.mapping_file import read_mapping
+from holdfast.check.temporary_folder import TemporaryFolder
+from holdfast.ir.errors import UsageError
+from holdfast.ir.system import System
+from holdfast.ir.variants import load_variant
+from impl.sim.conformance.log import conform_log
+from impl.sim.conformance.partitions import partition_logs
+from impl.sim.event_log import EventLog
+
+OF_STREAMS = {"legacy": ("ownership", "stream_log"), "V6": ("fast_close",)}
+"""By version: the models that judge the log of all streams."""
+OF_PARTITIONS = ("reassignment", "cancellation")
+"""The models that judge the log of each partition."""
+UNREADABLE = "unreadable"
+
+
+class LogJudgement(msgspec.Struct, frozen=True):
+    """What a model says of a log. ``partition``: -1 for the log of all streams. ``kind``: as ``Judgement`` has it.
+
+    A log that the mapping of the model cannot read is UNREADABLE. ``said``: the impossible event, or the reason;
+    "" for none. ``events``: the number of events that were judged.
+    """
+
+    model: str
+    partition: int
+    kind: str
+    said: str
+    events: int
+
+
+def judgements(log: EventLog, version: str, generation: str, *, has_partitions: bool) -> Iterator[LogJudgement]:
+    """What each model says of the log of a cluster, in turn. ``version`` and ``generation``: as in ``Question``."""
+    text = conform_log(log)
+    for name in OF_STREAMS[version]:
+        yield _judged(name, (), -1, text)
+    if has_partitions:
+        variants = ("G1",) if generation == "G1" else ()
+        for number, of_partition in partition_logs(log, elects=generation == "G1").items():
+            for name in OF_PARTITIONS:
+                yield _judged(name, variants, number, of_partition)
+
+
+@cache
+def _model(name: str, variants: tuple[str, ...]) -> tuple[Mapping, System]:
+    """The mapping of a model, and the model with the mapping's variants and further ones."""
+    mapping = read_mapping(Path(name))
+    return mapping, load_variant(name, (*mapping.about.variants, *variants))
+
+
+def _judged(name: str, variants: tuple[str, ...], partition: int, text: bytes) -> LogJudgement:
+    mapping, system = _model(name, variants)
+    with TemporaryFolder("log") as folder:
+        path = folder / "events.ndjson"
+        path.write_bytes(text)
+        try:
+            with Log([str(path)], mapping) as log:
+                options = JudgeOptions(hidden=tuple(mapping.hidden))
+                found = judge(system, log, mapping.about.literals, options, Meter(Budget(), lambda _: None))
+        except UsageError as error:
+            return LogJudgement(name, partition, UNREADABLE, str(error).replace(str(path), "events"), 0)
+    said = call(found.facts) if found.kind == "impossible" and found.facts is not None else ""
+    return LogJudgement(name, partition, found.kind, said, found.judged)
