@@ -43,6 +43,7 @@ CODES = """Exit codes:
 EXTRAS = {
     "boto3": "s3",
     "jinja2": "spark",
+    "moto": "cluster",
     "obstore": "s3",
     "pandas": "spark",
     "pyarrow": "spark",

@@ -1,0 +1,154 @@
+"""``holdfast cluster test``: a cluster of processes under faults, judged by the oracles and by the models."""
+
+from __future__ import annotations
+
+import asyncio
+import json as json_format
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter, validators
+
+from holdfast.check.temporary_folder import TemporaryFolder
+from holdfast.cli.options import Names, Switch
+from holdfast.cli.output import Ticker, cannot_write, note, say, write
+from holdfast.ir.errors import UsageError
+from impl.bridge.log_judgement import LogJudgement, judgements
+from impl.cli.cluster_report import exit_code, to_json, to_text
+from impl.cli.question import drawn_question
+from impl.real.problems import ClusterError
+from impl.real.run import ClusterRun, RunPlan, RunReport
+from impl.real.starts import ClusterRules
+from impl.real.store_place import BUCKET, StorePlace
+from impl.sim.check import Question
+from impl.sim.conformance.log import conform_log
+from impl.sim.conformance.partitions import partition_logs
+
+Brokers = Annotated[int, Parameter(validator=validators.Number(gte=1, lte=20))]
+Partitions = Annotated[int, Parameter(validator=validators.Number(gte=1, lte=50))]
+Seconds = Annotated[int, Parameter(validator=validators.Number(gte=1, lte=3_600))]
+Period = Annotated[float, Parameter(validator=validators.Number(gte=0, lte=3_600))]
+Records = Annotated[int, Parameter(validator=validators.Number(gte=1, lte=10_000))]
+
+
+def run_test(
+    *,
+    seed: int = 0,
+    seconds: Seconds = 30,
+    kill_every: Period = 5.0,
+    brokers: Brokers = 3,
+    partitions: Partitions = 4,
+    batch: Records = 1_000,
+    version: Annotated[Literal["legacy", "V6"] | None, Parameter(show_choices=False)] = None,
+    generation: Annotated[Literal["G0", "G1"], Parameter(show_choices=False)] = "G1",
+    s3: str | None = None,
+    bucket: str | None = None,
+    without: Names = (),
+    switch: Names = (),
+    kills_only: Switch = False,
+    out: Path | None = None,
+    json: Switch = False,
+) -> int:
+    """Run a cluster of processes under faults, and judge the run.
+
+    Producers, consumers and operators work while processes are killed and stopped, links are cut, and the object store
+    fails. Then all faults end. New processes read everything back. Oracles judge what the clients saw, and models the
+    merged log. Exit codes: 0 if nothing is found, 12 if something is, 20 if a model has no answer.
+
+    Parameters
+    ----------
+    seed
+        The seed of the faults, the moves and the reads (0).
+    seconds
+        How long faults happen (30).
+    kill_every
+        The time from one kill -9 to the next, in seconds (5); 0 for none.
+    brokers
+        The number of brokers (3).
+    partitions
+        The number of partitions (4), each with a producer.
+    batch
+        The number of records of a send (1000).
+    version
+        V6, which can close a stream before it is uploaded, or legacy; otherwise V6 for even seeds, legacy for odd ones.
+    generation
+        Who asks for the election after a move: G1, the target when it serves (the default), or G0, the source.
+    s3
+        The URL of an object store; otherwise moto's server, which the command starts and stops.
+    bucket
+        The bucket (holdfast). It has to be empty.
+    without
+        Switch off the rule with this label in all processes, or with WL-05 all rules WL-05.NAME. May be repeated.
+    switch
+        Build in a suspicious spot as AutoMQ has it, such as AM-20. May be repeated.
+    kills_only
+        Let no other faults happen than kill -9.
+    out
+        Keep the logs of all processes, the history and the merged log in this folder.
+    json
+        Print the result as JSON and nothing else.
+    """
+    chosen = version or ("legacy" if seed % 2 else "V6")
+    question = drawn_question(
+        seed, partitions=partitions, version=chosen, generation=generation, without=without, switch=switch
+    )
+    rules = ClusterRules(
+        version="legacy" if chosen == "legacy" else "V6",
+        generation=generation,
+        without=question.without,
+        switches=question.switches,
+    )
+    if bucket is not None and s3 is None:
+        raise UsageError(f"--bucket {bucket}: it belongs to --s3; leave it out")
+    with _folder(out) as folder, Ticker() as ticker:
+        plan = RunPlan(
+            folder=folder,
+            store=StorePlace(s3, bucket or BUCKET, own=s3 is None),
+            rules=rules,
+            seed=seed,
+            seconds=seconds,
+            kill_every=kill_every,
+            brokers=brokers,
+            partitions=partitions,
+            batch=batch,
+            faults=not kills_only,
+        )
+        try:
+            report = asyncio.run(ClusterRun(plan, ticker.show).run())
+        except ClusterError as error:
+            raise UsageError(str(error)) from error
+        ticker.show("models")
+        found = list(judgements(report.merged.log, chosen, generation, has_partitions=True))
+        if out is not None:
+            _keep(out, question, report, found)
+    code = exit_code(report, found)
+    if json:
+        say(json_format.dumps(to_json(question, report, found)))
+    else:
+        say(to_text(question, report, found))
+        note(f"phases: {', '.join(f'{name} {took:.1f} s' for name, took in report.phases.items())}")
+    return code
+
+
+def _folder(out: Path | None) -> AbstractContextManager[Path]:
+    """The folder for the logs of a run: a new one, which is removed in the end, or ``out``."""
+    if out is None:
+        return TemporaryFolder("cluster")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        if any(out.iterdir()):
+            raise UsageError(f"--out {out}: the folder is not empty; name another")
+    except OSError as error:
+        raise cannot_write(out, error) from error
+    return nullcontext(out)
+
+
+def _keep(out: Path, question: Question, report: RunReport, found: list[LogJudgement]) -> None:
+    """Write the history, the merged logs, and the result."""
+    write(out / "history.ndjson", "".join(f"{line}\n" for line in report.history.lines()))
+    log = report.merged.log
+    write(out / "log.ndjson", conform_log(log).decode())
+    for number, text in partition_logs(log, elects=question.generation == "G1").items():
+        write(out / f"log.{number}.ndjson", text.decode())
+    write(out / "report.json", json_format.dumps(to_json(question, report, found), indent=1) + "\n")
