@@ -23,6 +23,7 @@ PAGES = (
     "docs/ci.md",
     "docs/campaign.md",
     "docs/campaign-report.md",
+    "docs/cluster.md",
     "docs/scenarios.md",
     "docs/move.md",
     "docs/spark.md",

@@ -99,9 +99,12 @@ def test_without_moto(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None
     ("argv", "said"),
     [
         (("test", "--bucket", "b"), "--bucket b: it belongs to --s3"),
+        (("up", "--bucket", "b"), "--bucket b: it belongs to --s3"),
         (("test", "--without", "XX-99"), "--without: "),
         (("test", "--seconds", "0"), "seconds"),
         (("test", "--fast"), "--fast"),
+        (("status", "--dir", "nowhere"), "nowhere/cluster.json: no cluster runs here; start one with"),
+        (("produce", "t", "--dir", "nowhere"), "nowhere/cluster.json: no cluster runs here"),
     ],
 )
 def test_wrong_arguments(
