@@ -29,8 +29,19 @@ from impl.real.event_file import (
 from impl.real.problems import ClusterError
 from impl.real.store_effects import StoreOutcome
 from impl.sim.event_log import AppendedBatch, EventLog, ExecutedRequest, StoreEffect
-from impl.store.interface import Answer, Conflict, Delete, DeleteResult, Get, List, Missing, ObjectData, ObjectPage, Put
-from impl.store.interface import PutResult as Stored
+from impl.store.interface import (
+    Answer,
+    Conflict,
+    Delete,
+    DeleteResult,
+    Get,
+    List,
+    Missing,
+    ObjectData,
+    ObjectPage,
+    Put,
+    PutResult,
+)
 from impl.wire import ItemAnswer
 
 NEVER = 1 << 62
@@ -196,15 +207,20 @@ def _calls(lines: Iterable[EventLine]) -> defaultdict[tuple[str, str], list[Sent
 
 
 def _call_of(calls: Sequence[SentCall], outcome: StoreOutcome) -> SentCall | None:
-    """The call that an effect belongs to: among those under way, the one that was answered first.
+    """The call that an effect belongs to: among those under way that fit, the one that was answered first.
 
-    Several reads of an object may be under way at once. Their answers tell them apart as far as it matters.
+    Several calls about an object may be under way at once. Their answers tell them apart as far as it matters.
     """
     fit = [each for each in calls if not each.found and each.sent <= outcome.at <= each.until]
-    alike = [
-        each for each in fit if not each.etag or not outcome.etag or each.etag.strip('"') == outcome.etag.strip('"')
-    ]
-    return min(alike or fit, key=lambda each: each.until, default=None)
+    return min((each for each in fit if _agrees(each, outcome)), key=lambda each: each.until, default=None)
+
+
+def _agrees(call: SentCall, outcome: StoreOutcome) -> bool:
+    """Whether a call may have had an effect: its answer, if it has a certain one, was that of the store."""
+    if call.answer in ("", UNSURE):
+        return True
+    same = not call.etag or not outcome.etag or call.etag.strip('"') == outcome.etag.strip('"')
+    return same and call.answer == type(_answer(call.request, outcome)).__name__
 
 
 def _answer(request: StoreRequest, outcome: StoreOutcome) -> Answer | None:
@@ -214,7 +230,7 @@ def _answer(request: StoreRequest, outcome: StoreOutcome) -> Answer | None:
         case Put():
             if status in (409, 412) or status == 404:
                 return Conflict()
-            return Stored(outcome.etag) if status == 200 else None
+            return PutResult(outcome.etag) if status == 200 else None
         case Get():
             if status == 404:
                 return Missing()
