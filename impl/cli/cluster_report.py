@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -45,6 +46,7 @@ def to_json(question: Question, report: RunReport, found: Sequence[LogJudgement]
             for each in report.signals
         ],
         "faults": dict(sorted(report.happened.items())),
+        "missing": _missing(report),
         "moves": report.moves,
         "handovers": report.handovers,
         "store": {"calls": report.calls, "objects": report.objects},
@@ -81,6 +83,7 @@ def to_text(question: Question, report: RunReport, found: Sequence[LogJudgement]
         f"  kill -9         {len(kills)}",
         *(f"  {'':14}  {each}" for each in shown),
         f"  faults          {faults or 'none'}",
+        *(f"  missing rule    {rule} would have decided {count} times" for rule, count in _missing(report).items()),
         f"  moves           {report.moves} accepted; partitions changed their leader {report.handovers} times",
         f"  store           {report.calls:,} calls took effect; {report.objects:,} objects at the end",
         f"  log             {report.merged.lines:,} lines in {report.merged.files} files, {torn} torn",
@@ -107,6 +110,12 @@ def _models(found: Sequence[LogJudgement]) -> dict[tuple[str, str], list[LogJudg
     for each in found:
         groups.setdefault((each.model, each.kind), []).append(each)
     return groups
+
+
+def _missing(report: RunReport) -> dict[str, int]:
+    """How often each switched-off rule would have decided something."""
+    labels = [subject["rule"] for _, _, kind, subject in report.merged.log.events if kind == "missing"]
+    return dict(sorted(Counter(labels).items()))
 
 
 def _place(judgement: LogJudgement) -> str:

@@ -70,6 +70,9 @@ def up(
     with TemporaryFolder("cluster") as logs:
         try:
             _check_free(dir)
+            if place.own:
+                for stale in dir.glob("*.acks"):  # Of records in a server of moto that is gone.
+                    stale.unlink()
             asyncio.run(Foreground(place, rules, brokers, dir, logs).run())
         except ClusterError as error:
             raise UsageError(str(error)) from error
