@@ -15,6 +15,9 @@ from impl.real.problems import ClusterError
 from impl.real.schedule import PlannedFault
 from impl.real.store_proxy import StoreProxy, StoreWeather
 
+SLOW_S = 5.0
+"""How long after its start the successor of a killed process has a slow link, if it has one."""
+
 
 class ProxiedWires(Wires):
     """Puts proxies on all links, and before the object store."""
@@ -68,14 +71,18 @@ class FaultDriver:
                 node = self._living(fault.node)
                 if node is not None:
                     self._tell(fault, f"kill -9 of {self._cluster.brokers[node].name}")
+                    slow = self._links.direction(node, ">controller")
+                    slow.delay = fault.share
                     await self._cluster.kill(node, fault.ms / 1_000)
+                    await asyncio.sleep(fault.ms / 1_000 + SLOW_S)
+                    slow.delay = 0.0
             case "kill_controller":
                 if self._cluster.is_alive(CONTROLLER) and self._cluster.controller is not None:
                     self._tell(fault, f"kill -9 of {self._cluster.controller.name}")
                     await self._cluster.kill(CONTROLLER, fault.ms / 1_000)
             case "zombie" | "pause" | "pause_controller":
                 await self._pause(fault)
-            case "cut" | "delay":
+            case "cut" | "delay" | "lag":
                 await self._link(fault)
             case _:
                 self._tell(fault, f"calls to the store meet {fault.detail[0]}")
@@ -109,8 +116,10 @@ class FaultDriver:
         self._cluster.resume(child)
 
     async def _link(self, fault: PlannedFault) -> None:
-        directions = [self._links.direction(fault.node, name) for name in fault.detail]
-        self._tell(fault, f"{fault.kind} of {' and '.join(fault.detail)} of node {fault.node} for {fault.ms} ms")
+        nodes = [fault.node] if fault.node else sorted(self._cluster.brokers)
+        directions = [self._links.direction(node, name) for node in nodes for name in fault.detail]
+        of = f"node {fault.node}" if fault.node else "all nodes"
+        self._tell(fault, f"{fault.kind} of {' and '.join(fault.detail)} of {of} for {fault.ms} ms")
         for each in directions:
             if fault.kind == "cut":
                 each.cut()

@@ -1,7 +1,8 @@
 """The links between the nodes of a cluster: a proxy on each TCP connection, which can delay and cut one direction.
 
-A cut direction carries no bytes until it is mended; then they arrive, as they do when TCP sends them again. The names
-of directions are those of the simulator: ``>controller`` leads from a broker to the controller.
+A direction carries frames in their order. A slow one takes its time for each, so that other nodes may act between two
+frames of one step. A cut direction carries nothing until it is mended; then all arrives, as it does when TCP sends it
+again. The names of directions are those of the simulator: ``>controller`` leads from a broker to the controller.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from collections.abc import Callable
 
 from impl.real.listening import HOST, Listener, listen
 
-CHUNK = 1 << 16
+_LENGTH_BYTES = 4
 
 
 class Direction:
-    """``delay``: the time that bytes take, in seconds."""
+    """``delay``: the time that each frame takes, in seconds."""
 
     def __init__(self) -> None:
         self.delay = 0.0
@@ -23,16 +24,16 @@ class Direction:
         self._carries.set()
 
     def cut(self) -> None:
-        """Carry no bytes."""
+        """Carry nothing."""
         self._carries.clear()
 
     def mend(self) -> None:
-        """Carry bytes without delay."""
+        """Carry frames without delay."""
         self.delay = 0.0
         self._carries.set()
 
     async def wait(self) -> None:
-        """Wait until bytes that arrive now may leave."""
+        """Wait until the next frame may leave."""
         if self.delay:
             await asyncio.sleep(self.delay)
         await self._carries.wait()
@@ -50,7 +51,7 @@ class LinkTable:
         return self._directions.setdefault((node, name), Direction())
 
     def mend(self) -> None:
-        """All directions carry bytes without delay."""
+        """All directions carry frames without delay."""
         for direction in self._directions.values():
             direction.mend()
 
@@ -77,12 +78,21 @@ class LinkTable:
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, direction: Direction) -> None:
-    """Carry bytes until one side ends; then the other side ends, too."""
+    """Carry frames until one side ends; then the other side ends, too."""
     try:
-        while data := await reader.read(CHUNK):
+        while frame := await _frame(reader):
             await direction.wait()
-            writer.write(data)
+            writer.write(frame)
             await writer.drain()
         await direction.wait()
     finally:
         writer.close()
+
+
+async def _frame(reader: asyncio.StreamReader) -> bytes:
+    """The bytes of the next frame; what is left of one if the connection ends within it."""
+    try:
+        length = await reader.readexactly(_LENGTH_BYTES)
+        return length + await reader.readexactly(int.from_bytes(length))
+    except asyncio.IncompleteReadError as error:
+        return error.partial

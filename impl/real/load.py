@@ -6,7 +6,7 @@ All are client nodes of the driver, and reach the brokers over TCP. They keep on
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from impl.client.admin import Admin
@@ -14,8 +14,10 @@ from impl.client.consumer import Consumer
 from impl.client.history import FINAL, History
 from impl.client.node import ClientNode
 from impl.client.producer import Producer
+from impl.metadata.log import MetadataBatch
 from impl.real.client_driver import ClientDriver, Places
 from impl.real.clock import Clock
+from impl.records import S3Stream, StreamState
 from impl.sim.partitions.metadata import TOPIC, Metadata
 from impl.sim.partitions.operators import Operators
 from impl.sim.script import F, ScriptOperation
@@ -26,8 +28,10 @@ TIMEOUT_MS = 12_500
 """How long a client waits for an answer: longer than most processes are stopped."""
 PATIENCE_MS = 20_000
 """How long a client repeats a request without success."""
-MOVE_MS = (800, 3_000)
+MOVE_MS = (400, 2_000)
 """The shortest and the longest time from one request of an operator to the next."""
+HASTE = 0.4
+"""The share of the moves that a hasty operator follows with another."""
 PAUSE_MS = 100
 VALUES = 1_000_000
 """The number of values of each producer."""
@@ -76,6 +80,7 @@ class RealLoad:
         self._group, self._metadata, self._seed = group, metadata, seed
         self._partitions, self._batch = partitions, batch
         self._ended = asyncio.Event()
+        self._hastes = stream(seed, "hasty moves of processes")
         self._operator = group.add("operators")
         self._operators = Operators(self._operator.node, metadata)
 
@@ -112,6 +117,21 @@ class RealLoad:
         self._group = group
         for partition in range(self._partitions):
             self._start(f"f{partition}", partial(self._read, partition=partition))
+
+    def see(self, batches: Sequence[MetadataBatch]) -> None:
+        """Let a hasty operator see new metadata, which the image of the metadata has already.
+
+        When the owner before has just closed a partition that moves, he often moves it on, to a third broker. The two
+        targets then hurry to open the same streams.
+        """
+        for record in (each for batch in batches for each in batch.records):
+            if isinstance(record, S3Stream) and record.stream_state is StreamState.CLOSED and not self._stopping:
+                partition = self._metadata.meta_streams().get(record.stream_id)
+                if partition is None or self._metadata.image.partitions[TOPIC, partition].leader >= 0:
+                    continue
+                if self._hastes() < HASTE:
+                    self._operators.begin(ScriptOperation(-1, 0, "move", partition))
+                    self._operator.begin()
 
     # Clients --------------------------------------------------------------------------------------------------------
 
@@ -197,9 +217,9 @@ def _operations(seed: int, partitions: int) -> Iterator[tuple[ScriptOperation, i
         ms = shortest + int(value * (longest - shortest))
         if kind < 0.1:
             yield ScriptOperation(-1, 0, "swap", key, hop=hop), ms
-        elif kind < 0.4:
+        elif kind < 0.6:
             yield ScriptOperation(-1, 0, "move", key, hop=hop), int(value**2 * 1_000)
-            follower: F = "cancel" if kind < 0.25 else "elect" if kind < 0.3 else "move"
+            follower: F = "cancel" if kind < 0.3 else "elect" if kind < 0.35 else "move"
             yield ScriptOperation(-1, 0, follower, key, hop=hop), ms
         else:
             yield ScriptOperation(-1, 0, "move", key, hop=hop), ms

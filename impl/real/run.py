@@ -10,7 +10,7 @@ import msgspec
 
 from impl.client.history import History
 from impl.metadata.image import Image
-from impl.metadata.log import replay
+from impl.metadata.log import MetadataBatch, replay
 from impl.oracles.judge import Verdict, judge
 from impl.oracles.verdict import Violation
 from impl.real.bucket_contents import contents_of, read_objects
@@ -120,8 +120,13 @@ class ClusterRun:
         cluster = self._cluster = self._new_cluster(endpoint)
         await cluster.start(plan.brokers)
         group = ClientGroup(self.clock, cluster, plan.brokers, self.history)
-        follower = MetadataFollower("driver", cluster.controller_port, self.metadata.learn)
-        self._load = RealLoad(group, self.metadata, seed=plan.seed, partitions=plan.partitions, batch=plan.batch)
+        load = self._load = RealLoad(group, self.metadata, seed=plan.seed, partitions=plan.partitions, batch=plan.batch)
+
+        def learn(batches: tuple[MetadataBatch, ...]) -> None:
+            self.metadata.learn(batches)
+            load.see(batches)
+
+        follower = MetadataFollower("driver", cluster.controller_port, learn)
         # The controller gives partitions to active brokers only.
         is_ready = await follower.wait(lambda: len(self.metadata.active()) == plan.brokers, START_S)
         self._load.create_topic(plan.brokers)

@@ -12,14 +12,20 @@ import msgspec
 from impl.sim.tape import one, stream
 
 KILLS = ("kill", "kill_long", "kill_controller")
-"""kill -9. ``kill``: the successor starts soon. ``kill_long``: it starts after the broker was fenced."""
-OTHERS = ("zombie", "pause", "cut", "delay", "store", "pause_controller")
-"""SIGSTOP with a successor that starts meanwhile, until SIGCONT; SIGSTOP and SIGCONT alone; one direction of a link
-carries nothing; a link is slow; calls to the object store fail.
+"""kill -9. ``kill``: the successor starts soon. ``kill_long``: it starts after the broker was fenced.
+
+The successor of every second one has a slow link to the controller at first. So its requests reach the controller one
+after the other, and the owners that follow see the streams of a node closed one after the other.
+"""
+OTHERS = ("zombie", "lag", "pause", "cut", "delay", "store", "pause_controller")
+"""SIGSTOP with a successor that starts meanwhile, until SIGCONT; the links of all nodes with the controller are slow;
+SIGSTOP and SIGCONT alone; one direction of a link carries nothing; it is slow; calls to the object store fail; SIGSTOP
+of the controller.
 """
 STORE = ("throttle", "error", "slow", "timeout_before", "timeout_after", "late")
 DIRECTIONS = ((">controller",), ("<controller",), ("<client",), (">client",), (">controller", ">client"))
-FIRST_MS, OTHER_MS = 3_000, 3_500
+LAG = (">controller", "<controller")
+FIRST_MS, OTHER_MS = 3_000, 2_500
 """The time of the first fault, and the time between two faults that are no kills."""
 LONG_MS = (9_500, 12_500)
 """How long a node is away in ``kill_long``: longer than the session of a broker, which is 9 s."""
@@ -28,10 +34,11 @@ ZOMBIE_MS = (4_000, 11_500)
 
 
 class PlannedFault(msgspec.Struct, frozen=True):
-    """A fault at ``at`` milliseconds of the run. ``node``: its broker. ``ms``: how long it lasts.
+    """A fault at ``at`` milliseconds of the run. ``node``: its broker, or 0. ``ms``: how long it lasts.
 
     ``later``: of a zombie, the time until its successor starts. ``detail``: the directions of a link, or the kind of a
-    fault of the store. ``share``: the share of the calls to the store that meet it; the delay of a link in seconds.
+    fault of the store. ``share``: the share of the calls to the store that meet it; or the delay of a slow link in
+    seconds, also of the link of a successor.
     """
 
     at: int
@@ -53,26 +60,30 @@ def make_schedule(seed: int, *, seconds: int, kill_every: float, brokers: int) -
 def _kills(draw: Callable[[], float], end: int, every: int, brokers: int) -> Iterator[PlannedFault]:
     away = 0
     for number, at in enumerate(range(min(every, FIRST_MS) if every else end, end, every or 1)):
-        node, kind, value = 1 + int(draw() * brokers), draw(), draw()
+        node, kind, value, slow = 1 + int(draw() * brokers), draw(), draw(), draw()
+        delay = 0.03 + slow * 0.2 if slow < 0.5 else 0.0
         if number % 5 == 2:
             yield PlannedFault(at, "kill_controller", 0, 200 + int(value * 1_500))
         elif kind < 0.4 and at >= away:
             # One long absence at a time: the others have to take over.
             away = at + _between(LONG_MS, value) + 3_000
-            yield PlannedFault(at, "kill_long", node, _between(LONG_MS, value))
+            yield PlannedFault(at, "kill_long", node, _between(LONG_MS, value), share=delay)
         else:
-            yield PlannedFault(at, "kill", node, 200 + int(value * 1_500))
+            yield PlannedFault(at, "kill", node, 200 + int(value * 1_500), share=delay)
 
 
 def _others(draw: Callable[[], float], end: int, brokers: int) -> Iterator[PlannedFault]:
     for number, at in enumerate(range(FIRST_MS // 2, end, OTHER_MS)):
         node, which, value, share = 1 + int(draw() * brokers), draw(), draw(), draw()
-        # Every second one is a zombie, since only a zombie shows what a stale owner may do.
-        kind = "zombie" if number % 2 == 0 else OTHERS[1 + int(which * (len(OTHERS) - 1))]
+        # A third are zombies, since only a zombie shows what a stale owner may do. Another third are slow links of all
+        # nodes with the controller: then two brokers may act on old metadata at once, and their requests come late.
+        kind = ("zombie", "lag", OTHERS[2 + int(which * (len(OTHERS) - 2))])[number % 3]
         begin = at + int(share * 500)
         match kind:
             case "zombie":
                 yield PlannedFault(begin, kind, node, _between(ZOMBIE_MS, value), later=300 + int(share * 1_200))
+            case "lag":
+                yield PlannedFault(begin, kind, 0, 3_000 + int(value * 4_000), 0, LAG, 0.05 + share * 0.25)
             case "cut":
                 directions = one(draw, DIRECTIONS)
                 yield PlannedFault(begin, kind, node, 1_000 + int(value**2 * 9_500), detail=directions)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from impl.broker.partition.host import meta_key
 from impl.metadata.image import Image
 from impl.metadata.log import MetadataBatch, replay
 from impl.records import PARTITION_TAG, Partition, PartitionChange, StreamState
@@ -64,6 +65,11 @@ class Metadata:
             for stream, row in self.image.streams.items()
             if any((each.key, each.value) == (PARTITION_TAG, tag) for each in row.tags)
         ]
+
+    def meta_streams(self) -> dict[int, int]:
+        """The meta streams of the partitions that have one, by stream: the number of the partition."""
+        found = ((number, self.image.kv.get(meta_key(TOPIC, number))) for _, number in self.image.partitions)
+        return {int.from_bytes(value): number for number, value in found if value is not None}
 
     def loads(self) -> Counter[int]:
         """By node: the number of partitions that are assigned to it."""

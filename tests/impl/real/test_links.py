@@ -4,8 +4,20 @@ from __future__ import annotations
 
 import asyncio
 
+from impl.real.frames import Greeting, pack
 from impl.real.links import LinkTable
 from impl.real.listening import HOST, listen
+
+ONE, TWO, BESIDE = (pack(Greeting(name)) for name in ("one", "two", "beside"))
+
+
+async def received(reader: asyncio.StreamReader) -> bytes:
+    """The bytes of the next frame; nothing at the end."""
+    try:
+        length = await reader.readexactly(4)
+        return length + await reader.readexactly(int.from_bytes(length))
+    except asyncio.IncompleteReadError:
+        return b""
 
 
 def test_one_direction_is_cut_and_mended() -> None:
@@ -15,26 +27,26 @@ def test_one_direction_is_cut_and_mended() -> None:
         arrived = asyncio.Event()
 
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            while line := await reader.readline():
+            while frame := await received(reader):
                 arrived.set()
-                writer.write(line)
+                writer.write(frame)
 
         server = await listen(serve)
         links = LinkTable()
         port = await links.listen(1, ">controller", "<controller", lambda: server.port)
         reader, writer = await asyncio.open_connection(HOST, port)
-        writer.write(b"one\n")
-        found = [await reader.readline()]
+        writer.write(ONE)
+        found = [await received(reader)]
         links.direction(1, "<controller").cut()
         arrived.clear()
-        writer.write(b"two\n")
+        writer.write(TWO)
         await arrived.wait()
-        answer = asyncio.ensure_future(reader.readline())
+        answer = asyncio.ensure_future(received(reader))
         # The answer is held back: it is not there when a whole talk on another link has ended.
         other = await links.listen(2, ">controller", "<controller", lambda: server.port)
         beside, beyond = await asyncio.open_connection(HOST, other)
-        beyond.write(b"beside\n")
-        found.append(await beside.readline())
+        beyond.write(BESIDE)
+        found.append(await received(beside))
         assert not answer.done()
         links.mend()
         found.append(await answer)
@@ -46,7 +58,7 @@ def test_one_direction_is_cut_and_mended() -> None:
         server.close()
         return found
 
-    assert asyncio.run(talk()) == [b"one\n", b"beside\n", b"two\n"]
+    assert asyncio.run(talk()) == [ONE, BESIDE, TWO]
 
 
 def test_a_link_to_nobody_ends_at_once() -> None:
