@@ -113,6 +113,7 @@ class Foreground:
                 rules=self._rules,
                 metadata=(self._logs if self._place.own else self._folder) / "metadata.log",
                 changed=lambda: self._write(cluster, endpoint),
+                tell=note,
             )
             await cluster.start(self._brokers)
             say(f"{self._brokers} brokers on {endpoint or 'Amazon S3'}, bucket {self._place.bucket}. Ctrl-C ends them.")

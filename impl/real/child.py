@@ -17,10 +17,16 @@ from typing import Any
 import msgspec
 
 from impl.real.problems import ClusterError
-from impl.real.starts import BrokerStart, ControllerStart, ProcessStart, StoreServerStart
+from impl.real.starts import (
+    BROKEN,
+    FAILED,
+    ORPHANED,
+    BrokerStart,
+    ControllerStart,
+    ProcessStart,
+    StoreServerStart,
+)
 
-ORPHANED, FAILED, BROKEN = 1, 3, 70
-"""Exit codes: the driver is gone; an error that the user can correct; a fault of the node."""
 _SET_DEATH_SIGNAL = 1
 """PR_SET_PDEATHSIG of prctl(2)."""
 

@@ -91,6 +91,9 @@ class Children:
         except TimeoutError:
             process.kill()
             raise ClusterError(f"{start.name}: it does not listen after {START_S:.0f} s; see {errors}") from None
+        except asyncio.CancelledError:
+            process.kill()  # Nobody would know of it.
+            raise
         if not line.strip().isdigit():
             await process.wait()
             said = _last_line(errors) or "it ended before it listened"

@@ -16,10 +16,12 @@ from impl.real.children import Child, Children
 from impl.real.clock import Clock
 from impl.real.event_file import EventFile
 from impl.real.problems import ClusterError
-from impl.real.starts import HALTED, SHUT_DOWN, BrokerStart, ClusterRules, ControllerStart
+from impl.real.starts import FAILED, HALTED, SHUT_DOWN, BrokerStart, ClusterRules, ControllerStart
 
 RESTART_S = 0.5
 """The time from the end of a process to the start of its successor, unless a fault says another."""
+AGAIN_S = 5.0
+"""The time between two attempts to start a process that cannot start."""
 CONTROLLER = 0
 """Stands for the node of the controller."""
 
@@ -46,12 +48,17 @@ def _nothing() -> None:
     """Nobody has to know."""
 
 
+def _nobody(_: str) -> None:
+    """Nobody has to read it."""
+
+
 class LocalCluster:
     """``folder``: for the logs. ``endpoint`` and ``bucket``: the object store.
 
     ``metadata``: the file of the metadata log, if it is not in that folder. ``changed`` is called after each start of a
     process. ``name``: precedes the names of the processes, if two clusters share a folder. ``fault``: the first error
-    of a node that no rule describes, "" for none. ``epochs``: the newest epoch of each node.
+    of a node that no rule describes, "" for none. ``problem``: the newest problem that the user can solve, "" for none;
+    ``tell`` is called with it. ``epochs``: the newest epoch of each node.
     """
 
     def __init__(
@@ -68,16 +75,17 @@ class LocalCluster:
         epochs: Mapping[int, int] | None = None,
         metadata: Path | None = None,
         changed: Callable[[], None] = _nothing,
+        tell: Callable[[str], None] = _nobody,
     ) -> None:
         self.folder, self.children, self.clock, self.rules = folder, children, clock, rules
-        self.fault = ""
+        self.fault = self.problem = ""
         self.controller: Child | None = None
         self.brokers: dict[int, Child] = {}
         """By node: its newest process."""
         self.epochs: dict[int, int] = dict(epochs or {})
         self._endpoint, self._bucket, self._name = endpoint, bucket, name
         self._metadata = folder / "metadata.log" if metadata is None else metadata
-        self._changed = changed
+        self._changed, self._tell = changed, tell
         self._wires = Wires() if wires is None else wires
         self._events = EventFile(folder / f"{name}driver.events", f"{name}driver")
         self._ports: dict[str, int] = {}
@@ -128,6 +136,13 @@ class LocalCluster:
         self._watch(node, child, lambda: self.start_broker(node))
         self._changed()
 
+    async def replace(self, node: int) -> None:
+        """Start the next process of a node beside the one that is there. If it cannot start, that is a problem."""
+        try:
+            await self.start_broker(node)
+        except ClusterError as error:
+            self._complain(str(error))
+
     async def _common(self, name: str) -> dict[str, Any]:
         return {
             "driver": os.getpid(),
@@ -172,16 +187,25 @@ class LocalCluster:
         if code not in (SHUT_DOWN, HALTED):
             # The process is gone, so all of its own events are earlier.
             self._events.note(self.clock.micros(), "crash", child.name, awaits=[])
-            if code > 0 and not self.fault:
-                self.fault = f"{child.name} ends with code {code}: {child.complaint()}"
-        if self._newest(node) is not child:
-            return
-        await asyncio.sleep(self._down.pop(node, RESTART_S))
-        if self._newest(node) is child and not self._stopping:
+            if code == FAILED:
+                self._complain(child.complaint())
+            elif code > 0:
+                self.fault = self.fault or f"{child.name} ends with code {code}: {child.complaint()}"
+        down = self._down.pop(node, RESTART_S) if self._newest(node) is child else 0.0
+        while self._newest(node) is child and not self._stopping:
+            await asyncio.sleep(down)
             try:
-                await successor()
+                if self._newest(node) is child:
+                    await successor()
             except ClusterError as error:
-                self.fault = self.fault or str(error)
+                self._complain(str(error))
+                down = AGAIN_S
+
+    def _complain(self, problem: str) -> None:
+        """Report a problem that the user can solve, such as a full disk; each text once."""
+        if problem != self.problem:
+            self.problem = problem
+            self._tell(problem)
 
     def _newest(self, node: int) -> Child | None:
         return self.controller if node == CONTROLLER else self.brokers.get(node)

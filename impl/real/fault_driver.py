@@ -11,10 +11,11 @@ from impl.real.children import Child
 from impl.real.clock import Clock
 from impl.real.cluster import CONTROLLER, LocalCluster, Wires
 from impl.real.links import LinkTable
-from impl.real.problems import ClusterError
 from impl.real.schedule import PlannedFault
 from impl.real.store_proxy import StoreProxy, StoreWeather
 
+LOOK_S = 0.1
+"""The time between two looks for a process that may be killed."""
 SLOW_S = 5.0
 """How long after its start the successor of a killed process has a slow link, if it has one."""
 
@@ -67,19 +68,8 @@ class FaultDriver:
 
     async def _befall(self, fault: PlannedFault) -> None:
         match fault.kind:
-            case "kill" | "kill_long":
-                node = self._living(fault.node)
-                if node is not None:
-                    self._tell(fault, f"kill -9 of {self._cluster.brokers[node].name}")
-                    slow = self._links.direction(node, ">controller")
-                    slow.delay = fault.share
-                    await self._cluster.kill(node, fault.ms / 1_000)
-                    await asyncio.sleep(fault.ms / 1_000 + SLOW_S)
-                    slow.delay = 0.0
-            case "kill_controller":
-                if self._cluster.is_alive(CONTROLLER) and self._cluster.controller is not None:
-                    self._tell(fault, f"kill -9 of {self._cluster.controller.name}")
-                    await self._cluster.kill(CONTROLLER, fault.ms / 1_000)
+            case "kill" | "kill_long" | "kill_controller":
+                await self._kill(fault)
             case "zombie" | "pause" | "pause_controller":
                 await self._pause(fault)
             case "cut" | "delay" | "lag":
@@ -88,6 +78,22 @@ class FaultDriver:
                 self._tell(fault, f"calls to the store meet {fault.detail[0]}")
                 until = self._clock.micros() + fault.ms * 1_000
                 self._store.weather = StoreWeather(fault.detail[0], fault.share, until)
+
+    async def _kill(self, fault: PlannedFault) -> None:
+        """Kill a process, as soon as there is one that may be killed."""
+        is_broker = fault.kind != "kill_controller"
+        node = self._living(fault.node) if is_broker else CONTROLLER
+        while node is None or not self._cluster.is_alive(node):
+            await asyncio.sleep(LOOK_S)
+            node = self._living(fault.node) if is_broker else CONTROLLER
+        child = self._cluster.brokers[node] if is_broker else self._cluster.controller
+        assert child is not None, "it lives"
+        self._tell(fault, f"kill -9 of {child.name}")
+        slow = self._links.direction(node, ">controller")
+        slow.delay = fault.share
+        await self._cluster.kill(node, fault.ms / 1_000)
+        await asyncio.sleep(fault.ms / 1_000 + SLOW_S)
+        slow.delay = 0.0
 
     def _living(self, node: int) -> int | None:
         """The node, or the next one whose process lives and runs; None if there is none, or only one."""
@@ -107,11 +113,8 @@ class FaultDriver:
         if fault.kind == "zombie":
             await asyncio.sleep(fault.later / 1_000)
             if self._cluster.brokers.get(node) is child:
-                try:
-                    # The end of the faults must not leave a process that is half started.
-                    await asyncio.shield(self._cluster.start_broker(node))
-                except ClusterError as error:
-                    self._cluster.fault = self._cluster.fault or str(error)
+                # The end of the faults must not leave a process that is half started.
+                await asyncio.shield(self._cluster.replace(node))
         await asyncio.sleep(max(0, fault.ms - fault.later) / 1_000)
         self._cluster.resume(child)
 

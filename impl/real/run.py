@@ -146,6 +146,8 @@ class ClusterRun:
         self._load.stop()
 
         self._begin("heal")
+        if cluster.problem:
+            raise ClusterError(cluster.problem)
         self.history.missing = await self._heal(follower)
         group.check()
 

@@ -13,8 +13,10 @@ from impl.controller.view import Profile
 Version = Literal["legacy", "V6"]
 Generation = Literal["G0", "G1"]
 
-SHUT_DOWN, HALTED = 0, 4
-"""Exit codes of a broker: it has shut down in order; it has halted for another reason."""
+SHUT_DOWN, ORPHANED, FAILED, HALTED, BROKEN = 0, 1, 3, 4, 70
+"""Exit codes of a process: it has shut down in order; its driver is gone; an error that the user can correct; it has
+halted, as the protocol foresees; a fault of the node.
+"""
 RETENTION_MS = 10_000
 """How long controllers keep an object that was replaced (OB-05), so that short runs delete objects, too."""
 SETTINGS = Settings(

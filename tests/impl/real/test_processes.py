@@ -10,6 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from msgspec.structs import replace
 
 from impl.errors import E
 from impl.metadata.log import MetadataBatch
@@ -17,6 +18,7 @@ from impl.real.children import Child, Children
 from impl.real.clock import new_clock
 from impl.real.event_file import RequestAnswer, read_events
 from impl.real.frames import Frame, FrameConnection, Subscription, connect
+from impl.real.metadata_file import MetadataFile
 from impl.real.metadata_follower import MetadataFollower
 from impl.real.problems import ClusterError
 from impl.rules import ROOT
@@ -97,6 +99,24 @@ def test_a_killed_controller_comes_back_with_its_log(tmp_path: Path) -> None:
     assert not torn
     assert [each.kind for each in lines] == ["elected", "execute", "batch", "answer", "execute", "batch", "answer"]
     assert [each.subject.errors for each in lines if isinstance(each.subject, RequestAnswer)] == [(E.NONE,)] * 2
+
+
+def test_a_full_disk_ends_a_process_with_one_line(tmp_path: Path) -> None:
+    """A process that cannot write its events does nothing more, and says why."""
+
+    async def talk() -> None:
+        clock = new_clock()
+        children = Children(tmp_path, clock, dict(os.environ))
+        try:
+            await children.start(replace(controller_start(tmp_path, clock.base), events="/dev/full"))
+        finally:
+            await children.close()
+
+    if not Path("/dev/full").exists():
+        pytest.skip("the system has no full device")
+    with pytest.raises(ClusterError, match=r"^/dev/full: cannot be written: No space left on device; [^\n]*$"):
+        asyncio.run(talk())
+    assert MetadataFile(tmp_path / "metadata.log").batches == []
 
 
 def test_a_process_that_cannot_start_is_one_line(tmp_path: Path) -> None:
