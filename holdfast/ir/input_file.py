@@ -13,14 +13,16 @@ from typing import IO
 PATIENCE = 2.0
 """Seconds that the writer of a named pipe has to open it: it may have been started at the same time."""
 
+ENDLESS = "it is a device that may never end"
+
 NOBODY = "it is a pipe into which nothing writes"
 
 
 def open_input(path: Path) -> IO[bytes]:
     """The file, opened for reading from its start.
 
-    Raises OSError if it cannot be opened, also for a folder, and for a pipe without a writer; ValueError for a path
-    with a zero byte.
+    Raises OSError if it cannot be opened, also for a folder, for a pipe without a writer, and for a device such as
+    /dev/zero; ValueError for a path with a zero byte.
     """
     # Without O_NONBLOCK, to open a pipe is to wait for its writer.
     number = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
@@ -28,6 +30,8 @@ def open_input(path: Path) -> IO[bytes]:
         kind = os.fstat(number).st_mode
         if stat.S_ISDIR(kind):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if stat.S_ISCHR(kind) and not os.isatty(number) and not path.samefile(os.devnull):
+            raise OSError(errno.EINVAL, ENDLESS, str(path))
         first = _first(number, path) if stat.S_ISFIFO(kind) else b""
         os.set_blocking(number, True)
         raw = io.FileIO(number, "r")

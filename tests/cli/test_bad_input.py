@@ -77,6 +77,19 @@ def test_a_pipe_without_a_writer_is_refused(holdfast: Run, argv: list[str], monk
     refused(holdfast(*argv), "pipe")
 
 
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["show", "/dev/zero"],
+        ["conform", "counter.py", "/dev/zero"],
+        ["conform", "counter.py", "x", "--map", "/dev/zero"],
+    ],
+)
+def test_a_device_without_an_end_is_refused(holdfast: Run, argv: list[str]) -> None:
+    """A log on a device such as /dev/zero would be copied until the disk is full."""
+    refused(holdfast(*argv), "/dev/zero: cannot be read: it is a device that may never end; ")
+
+
 def test_a_run_may_come_through_a_pipe(holdfast: Run) -> None:
     """A pipe with a writer, such as a shell's `<(zcat run.gz)`, is read like a file."""
     os.mkfifo("pipe")
