@@ -139,6 +139,21 @@ def simulate(
 
 
 @app.command
+def cluster(
+    *,
+    quick: Annotated[bool, Parameter(help="a few seconds: does everything run?", negative=())] = False,
+) -> None:
+    """Measure a cluster of processes on moto's server: records and calls of the store per second, and moves."""
+    # Imported here: the other benchmarks do not need the implementation.
+    from benchmarks.cluster import lines, measured  # noqa: PLC0415
+
+    Console().print(f"load before: {machine().load}", highlight=False)
+    for version in ("V6", "legacy"):
+        for line in lines(measured(version, 5 if quick else 30)):
+            Console().print(line, highlight=False, soft_wrap=True)
+
+
+@app.command
 def conform(
     *,
     events: Annotated[int, Parameter(help="how many events the logs have")] = 100_000,
