@@ -175,7 +175,7 @@ def write_table(counted: Counter[tuple[str, str]], seed: int) -> None:
     begin, end = "<!-- table -->\n", "<!-- end of the table -->\n"
     head, _, rest = page.partition(begin)
     _, _, tail = rest.partition(end)
-    text = f"{counted.total():,} cases of seed {seed}:\n\n{table(counted)}\n"
+    text = f"\n{counted.total():,} cases of seed {seed}:\n\n{table(counted)}\n\n"
     PAGE.write_text(f"{head}{begin}{text}{end}{tail}", encoding="utf-8")
 
 
