@@ -15,6 +15,9 @@ PLACE = "holdfast/cli/output.py"
 """The module that writes."""
 
 OTHERS = {
+    "holdfast/cli/streams.py": "opens streams that were closed before the command began",
+    "holdfast/ir/load.py": "puts back the streams that a model's file has replaced",
+    "impl/real/child.py": "standard output is a pipe to its driver, standard error a file that the driver reads",
     "spark/cluster/standalone.py": "a command of its own, whose answer is the address of a master",
     "spark/cluster/keeper.py": "standard output is a pipe to the process that started it",
 }
