@@ -51,7 +51,7 @@ mutants: $(READY) ## plant faults in the engine and say which the tests notice (
 
 # The cases are drawn by SEED.
 CASES ?= 10000
-hostile: $(READY) ## give every verb bad input, and renew docs/hostile.md (SEED=1 CASES=10000; an hour)
+hostile: $(READY) ## give every verb bad input, and renew docs/hostile.md (SEED=1 CASES=10000; an hour or more)
 	$(PY) -m tests.hostile --cases $(CASES) --seed $(SEED) --jobs $$(nproc) --write
 
 bench: $(READY) ## measure the speed, and print each goal (15 minutes; python -m benchmarks --whole has all)
