@@ -7,6 +7,7 @@ import json as json_format
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 from cyclopts import Parameter, validators
 
@@ -29,6 +30,7 @@ Brokers = Annotated[int, Parameter(validator=validators.Number(gte=1, lte=20))]
 Partitions = Annotated[int, Parameter(validator=validators.Number(gte=1, lte=50))]
 Seconds = Annotated[int, Parameter(validator=validators.Number(gte=1, lte=3_600))]
 Period = Annotated[float, Parameter(validator=validators.Number(gte=0, lte=3_600))]
+AMAZON = ".amazonaws.com"
 Records = Annotated[int, Parameter(validator=validators.Number(gte=1, lte=10_000))]
 
 
@@ -75,7 +77,7 @@ def run_test(
     generation
         Who asks for the election after a move: G1, the target when it serves (the default), or G0, the source.
     s3
-        The URL of an object store; otherwise moto's server, which the command starts and stops.
+        The URL of an object store, not Amazon's; otherwise moto's server, which the command starts and stops.
     bucket
         The bucket (holdfast). It has to be empty.
     without
@@ -101,6 +103,12 @@ def run_test(
     )
     if bucket is not None and s3 is None:
         raise UsageError(f"--bucket {bucket}: it belongs to --s3; leave it out")
+    if s3 is not None and f".{urlsplit(s3).hostname}".endswith(AMAZON):
+        # A process signs the address to which it sends a call, and that is the proxy's.
+        raise UsageError(
+            f"--s3 {s3}: Amazon's store answers only calls to its own address, and the faults need a proxy between; "
+            "name another store, or leave it out"
+        )
     with _folder(out) as folder, Ticker() as ticker:
         plan = RunPlan(
             folder=folder,

@@ -35,7 +35,6 @@ from impl.store.s3_boto import BotoStore
 
 START_S, HEAL_S, READ_S = 60.0, 90.0, 60.0
 """How long the start, the heal phase and the last reads may take."""
-AMAZON = "https://s3.amazonaws.com"
 READER = "r."
 """Precedes the names of the processes that read back."""
 NODE_ERROR = "node error"
@@ -95,7 +94,7 @@ class ClusterRun:
         self._environment = environment_of(plan.store)
         self._children = Children(plan.folder, self.clock, self._environment)
         self._links = LinkTable()
-        self._store = StoreProxy(AMAZON, self.clock, stream(plan.seed, "calls"))
+        self._store = StoreProxy(self.clock, stream(plan.seed, "calls"))
         self._phases: dict[str, float] = {}
         self._phase, self._phase_begun = "", 0
         self._cluster: LocalCluster
@@ -116,7 +115,8 @@ class ClusterRun:
         self._begin("start")
         endpoint = await open_place(plan.store, self._children, self._environment)
         check_empty(plan.store.bucket, endpoint)
-        self._store.endpoint = endpoint or AMAZON
+        assert endpoint is not None, "the store has a URL, for Amazon's is refused"
+        self._store.endpoint = endpoint
         cluster = self._cluster = self._new_cluster(endpoint)
         await cluster.start(plan.brokers)
         group = ClientGroup(self.clock, cluster, plan.brokers, self.history)

@@ -42,16 +42,16 @@ class StoreWeather(msgspec.Struct, frozen=True):
 
 
 class StoreProxy:
-    """``endpoint``: the URL of the store. ``draw``: decides which calls meet a fault.
+    """``endpoint``: the URL of the store, set before the first call. ``draw``: decides which calls meet a fault.
 
     ``outcomes``: the calls that took effect, in their order. ``happened``: the number of faults of each kind.
     """
 
-    def __init__(self, endpoint: str, clock: Clock, draw: Callable[[], float]) -> None:
+    def __init__(self, clock: Clock, draw: Callable[[], float]) -> None:
         self.outcomes: list[StoreOutcome] = []
         self.happened: Counter[str] = Counter()
         self.weather: StoreWeather | None = None
-        self.endpoint = endpoint
+        self.endpoint = ""
         self._clock, self._draw = clock, draw
         self._idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)

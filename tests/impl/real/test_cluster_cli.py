@@ -99,6 +99,10 @@ def test_without_moto(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None
     ("argv", "said"),
     [
         (("test", "--bucket", "b"), "--bucket b: it belongs to --s3"),
+        (
+            ("test", "--s3", "https://s3.eu-west-1.amazonaws.com"),
+            "Amazon's store answers only calls to its own address",
+        ),
         (("up", "--bucket", "b"), "--bucket b: it belongs to --s3"),
         (("test", "--without", "XX-99"), "--without: "),
         (("test", "--seconds", "0"), "seconds"),

@@ -46,7 +46,8 @@ def talk(endpoint: str, kinds: str, operations: list[Operation]) -> tuple[list[A
     from impl.store.s3_obstore import ObstoreStore  # noqa: PLC0415 - an extra
 
     async def run() -> tuple[list[Answer], StoreProxy]:
-        proxy = StoreProxy(endpoint, new_clock(), lambda: 0.0)
+        proxy = StoreProxy(new_clock(), lambda: 0.0)
+        proxy.endpoint = endpoint
         proxy.weather = StoreWeather(kinds, 1.0, FOREVER) if kinds else None
         store = ObstoreStore(NAME, await proxy.listen("b1.0"))
         found = [await asyncio.to_thread(store.execute, each) for each in operations]
