@@ -24,6 +24,7 @@ PAGES = (
     "docs/campaign.md",
     "docs/campaign-report.md",
     "docs/cluster.md",
+    "docs/stores.md",
     "docs/scenarios.md",
     "docs/move.md",
     "docs/spark.md",
