@@ -301,9 +301,6 @@ def _line_of(error: Exception) -> str:
 
 def _close(session: SparkSession | None, jvm: Jvm | None, folder: TemporaryFolder) -> None:
     """End the session, its Java process, and pyspark's state, and remove the folder; each step even if others fail."""
-    from pyspark import SparkContext  # noqa: PLC0415 - as in start_cluster
-    from pyspark.sql import SparkSession  # noqa: PLC0415 - as above
-
     try:
         # End Java first: that ends the session in whatever state it is.
         if jvm is not None:
@@ -316,15 +313,26 @@ def _close(session: SparkSession | None, jvm: Jvm | None, folder: TemporaryFolde
                 if session is not None:
                     session.stop()
         finally:
-            # pyspark keeps these class attributes for the whole process. Without a reset, the next session would try to
-            # use the Java process that has ended.
-            gateway = SparkContext._gateway
-            SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
-            SparkSession._instantiatedSession = SparkSession._activeSession = None
-            with suppress(Exception):
-                if gateway is not None:
-                    gateway.shutdown()
+            # Without Java, pyspark's state is not of this session.
+            if jvm is not None:
+                _reset_pyspark()
             folder.remove()
+
+
+def _reset_pyspark() -> None:
+    """Reset the attributes that pyspark keeps for the whole process.
+
+    Otherwise the next session would try to use the Java process that has ended.
+    """
+    from pyspark import SparkContext  # noqa: PLC0415 - as in start_cluster
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - as above
+
+    gateway = SparkContext._gateway
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = SparkSession._activeSession = None
+    with suppress(Exception):
+        if gateway is not None:
+            gateway.shutdown()
 
 
 @contextmanager
