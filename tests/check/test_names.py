@@ -86,7 +86,7 @@ def test_each_is_replayed_as_itself(system: System, tmp_path: Path) -> None:
         assert open_trace(to_line(trace)).trace.shown.name == trace.shown.name
         file = tmp_path / "run.itf.json"
         file.write_text(itf_text(trace))
-        assert open_trace(str(file)).trace.shown.kind == trace.shown.kind
+        assert open_trace(str(file), model=trace.target).trace.shown.kind == trace.shown.kind
 
 
 def test_each_is_asked_for_by_its_name(system: System) -> None:

@@ -143,7 +143,7 @@ def test_the_model_that_extends_the_others_is_the_one(folder: Path) -> None:
         ("", "there is no model ''; "),
         ("..", "there is no model '..'; "),
         ("nowhere.py", "there is no model file nowhere.py; give a path to a .py file"),
-        ("models/", "there is no model file models; "),
+        ("models/", "there is no model file models/; "),
         ("models/lamp.py:Torch", "models/lamp.py has no model 'Torch'; it has: Lamp"),
         ("empty.py", "empty.py defines no model; write a class of holdfast.lang.Model"),
         ("empty.py:Lamp", "empty.py has no model 'Lamp'; it has: none"),

@@ -168,6 +168,9 @@ class InterruptedSolver:
         """The reason that Z3 gives after Ctrl-C."""
         return "interrupted from keyboard"
 
+    def interrupt(self) -> None:
+        """Nothing is left to stop."""
+
 
 def test_an_interrupt_that_z3_takes_is_passed_on() -> None:
     """If Z3 catches Ctrl-C during a check, the interrupt is raised again, not taken for an answer."""

@@ -284,7 +284,7 @@ def test_what_is_interrupted_while_spark_starts_is_resumed(
     assert (ran.code, ran.out) == (20, "")
     assert f"go on with `holdfast campaign resume {tmp_path / 'a'}`" in ran.err
     monkeypatch.setattr(spark.cli.run, "start_cluster", here)
-    assert holdfast("campaign", "resume", tmp_path / "a").code == 0
+    assert holdfast("campaign", "resume", tmp_path / "a", "--model", TABLE).code == 0
     assert holdfast(*run_words(tmp_path / "b")).code == 0
     assert tables(place(tmp_path / "a")) == tables(place(tmp_path / "b"))
 
