@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from holdfast.cli.app import main
 from impl.store.interface import Answer, List, ObjectPage, Operation, Put
 from impl.store.memory import MemoryStore
 from tests.impl.rados_gateway import CREDENTIALS, missing_programs, rados_gateway
@@ -93,3 +95,21 @@ def test_one_writer_wins_on_ceph(ceph: str) -> None:
     from impl.store.s3_obstore import ObstoreStore  # noqa: PLC0415 - an extra
 
     assert winners(partial(ObstoreStore, "stores", ceph), new=True) == {1: RACES}
+
+
+@needs_ceph
+@pytest.mark.slow
+@pytest.mark.parametrize("version", ["V6", "legacy"])
+def test_a_cluster_runs_on_ceph(ceph: str, capsys: pytest.CaptureFixture[str], version: str) -> None:
+    """A cluster of processes under faults loses nothing on Ceph's gateway, and the models allow its log."""
+    from impl.store.s3_boto import create_bucket  # noqa: PLC0415 - an extra
+
+    bucket = f"cluster-{version.lower()}"
+    create_bucket(bucket, ceph)
+    argv = ["--seconds", "12", "--kill-every", "4", "--version", version, "--s3", ceph, "--bucket", bucket, "--json"]
+    code = main(["cluster", "test", *argv])
+    found = json.loads(capsys.readouterr().out)
+    assert (code, found["violations"], found["not_judged"]) == (0, [], None), found
+    assert {each["verdict"] for each in found["models"]} == {"conforms"}
+    assert (found["records"]["lost"], found["records"]["twice"]) == (0, 0)
+    assert found["records"]["acked"] > 1_000
