@@ -33,7 +33,7 @@ def repair() -> None:
         # A terminal whose encoding lacks a character shows the character's code; the command does not fail.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     columns = os.environ.get("COLUMNS", "")
-    # Other programs take any width, and fill a line of so many blanks.
+    # rich pads each line of help up to the width, and hangs at 99,999,999 columns.
     if columns and not (columns.isascii() and columns.isdecimal() and len(columns) < 5 and _fits(int(columns))):
         del os.environ["COLUMNS"]
 

@@ -1,9 +1,9 @@
 """The metadata log of a controller on disk: each batch is a line, and each term of the controller is one.
 
-The quorum is this one process. The models and the simulator take the quorum for a service that commits batches and may
-lose those that are not committed; they have no Raft, and so the processes have none. A batch is committed when
-``sync`` has returned. A controller that is killed before that may leave the batch behind or not, and its successor
-commits what it finds: nobody was told that the batch is lost.
+The quorum is this one process. Models and simulator use the quorum as a service: it commits batches, and may lose
+those that it has not committed. None of them has Raft, and neither have the processes. A batch is committed when
+``sync`` has returned. A controller that is killed before that may leave the batch in the file or not. Its successor
+commits all that it finds: nobody was told that the batch is lost.
 """
 
 from __future__ import annotations
