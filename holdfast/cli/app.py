@@ -13,9 +13,7 @@ from cyclopts import App, CycloptsError, Parameter
 from cyclopts.exceptions import UnusedCliTokensError
 
 from holdfast import __version__
-from holdfast.cli.guard import guarded
 from holdfast.cli.output import help_console, note, times_said
-from holdfast.cli.streams import repair
 from holdfast.ir.errors import HoldfastError, ModelError, UsageError, described
 
 INTERNAL, USAGE, INCONCLUSIVE = 1, 2, 20
@@ -94,12 +92,6 @@ for verb in VERBS:
     app.command(f"holdfast.cli.{verb}:{verb}", name=verb)
 for found in entry_points(group="holdfast.verbs"):
     app.command(found.value, name=found.name)
-
-
-def run() -> None:
-    """Entry point of installations that are older than ``holdfast/__main__.py``, which also guards the imports."""
-    repair()
-    guarded(main, sys.argv[1:])
 
 
 def main(argv: Sequence[str]) -> int:

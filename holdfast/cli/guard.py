@@ -1,4 +1,4 @@
-"""The guard around a command: what its signals do, what closed streams are, and how the process ends.
+"""The guard around a command: what its signals do, and what closed streams are.
 
 - SIGINT and SIGTERM raise KeyboardInterrupt, until an engine handles them itself (``interruptible``).
 - An interrupt that Python swallows is raised again (``holdfast/check/interrupt.py``).
@@ -30,8 +30,8 @@ PATIENCE = 0.5
 """Seconds that a call may go on after a signal before the thread says what goes on."""
 
 
-def guarded(main: Callable[[Sequence[str]], int], argv: Sequence[str]) -> NoReturn:
-    """Run a command with its arguments, and end the process with the exit code that ``main`` returns."""
+def guarded(main: Callable[[Sequence[str]], int], argv: Sequence[str]) -> int:
+    """Run a command with its arguments, and return its exit code. From then on a signal ends the process with it."""
     raise_swallowed_again()
     note_warnings()
     logging.getLogger("holdfast").addHandler(_Notes())
@@ -44,7 +44,8 @@ def guarded(main: Callable[[Sequence[str]], int], argv: Sequence[str]) -> NoRetu
     except KeyboardInterrupt:
         # It came while an earlier one, or an error, was reported.
         code = INTERRUPTED
-    _end(code)
+    _end_with(code)
+    return code
 
 
 class _Notes(logging.Handler):
@@ -54,7 +55,7 @@ class _Notes(logging.Handler):
         note(f"holdfast: {record.getMessage()}")
 
 
-def _end(code: int) -> NoReturn:
+def _end_with(code: int) -> None:
     def leave(_number: int, _frame: FrameType | None) -> NoReturn:
         os._exit(code)
 
@@ -66,7 +67,6 @@ def _end(code: int) -> NoReturn:
             stream.flush()
         except (OSError, ValueError):
             discard(stream)
-    sys.exit(code)
 
 
 # Signals during long calls ----------------------------------------------------------------------------------------

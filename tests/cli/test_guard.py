@@ -80,6 +80,26 @@ while True: pass
     assert ran.stderr == "holdfast: interrupted before there was anything to report\n"
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_in_a_text_that_is_executed_does_not_kill(folder: Path, number: signal.Signals) -> None:
+    """Python remembers an interrupt that left ``exec`` of a text, and kills itself at its end, though it was caught."""
+    text = f"import os; os.kill(os.getpid(), {int(number)}); [None for _ in range(1000)]"
+    (folder / "text.py").write_text(f"exec({text!r})\n")
+    ran = command(folder, "check", "text.py")
+    assert (ran.returncode, ran.stdout) == (20, "")
+    assert ran.stderr == "holdfast: interrupted before there was anything to report\n"
+
+
+def test_what_is_written_at_the_very_end_is_not_lost(folder: Path) -> None:
+    """The command ends the process itself, after the callbacks that libraries registered for the end."""
+    source = (folder / "counter.py").read_text()
+    at_the_end = "import atexit\natexit.register(print, 'written at the end', end='')\n"
+    (folder / "ending.py").write_text(source.replace("from holdfast", f"{at_the_end}from holdfast", 1))
+    ran = command(folder, "check", "ending.py", "--scope", "tiny")
+    assert ran.returncode == 0
+    assert ran.stdout.endswith("written at the end")
+
+
 CALLING = """
 import hashlib, sys
 from holdfast.cli import guard
@@ -93,7 +113,7 @@ def main(argv):
 
 # The signal may come just before the call.
 guard.interrupt = lambda number, frame: None
-guard.guarded(main, [])
+sys.exit(guard.guarded(main, []))
 """
 
 
@@ -122,7 +142,7 @@ def test_a_long_call_is_named_and_a_second_signal_ends_it() -> None:
 
 
 STOPPING = """
-import threading
+import sys, threading
 from holdfast.cli import guard
 from holdfast.ir.long_call import long_call
 
@@ -137,7 +157,7 @@ def main(argv):
     return 0
 
 guard.interrupt = lambda number, frame: None
-guard.guarded(main, [])
+sys.exit(guard.guarded(main, []))
 """
 
 
