@@ -118,7 +118,8 @@ def _process(number: int) -> psutil.Process:
 class Meter:
     """Watches the limits of one check and reports its progress. It reads the clock about twenty times a second.
 
-    ``spent`` is None until a limit is exceeded. Then it names that limit, and the check has to stop.
+    ``spent`` is None until a limit is exceeded. Then it names that limit, and the check has to stop. ``reserve`` is the
+    time in seconds that the check needs after it has stopped. The limit of time covers it.
     """
 
     budget: Budget
@@ -126,6 +127,7 @@ class Meter:
     clock: Callable[[], float] = time.monotonic  # noqa: TID251 - budgets and progress are what a clock is for
     memory: Callable[[], int] = resident_bytes
     spent: str | None = None
+    reserve: float = 0.0
     _start: float = attrs.field(init=False)
     _looked: float = attrs.field(init=False)
     _reported: float = attrs.field(init=False)
@@ -174,7 +176,7 @@ class Meter:
         self._wait, self._looked = self._stride, now
         seconds = now - self._start
         limits = self.budget
-        if limits.seconds is not None and seconds > limits.seconds:
+        if limits.seconds is not None and seconds + self.reserve > limits.seconds:
             self._spend(limits.out_of_time)
         elif limits.memory_bytes is not None and memory > limits.memory_bytes:
             self._spend(f"memory: more than {limits.memory_bytes / 1e6:,.0f} MB")
@@ -182,7 +184,7 @@ class Meter:
             self._reported = now
             rate = distinct / seconds if seconds else 0.0
             left = Budget(
-                seconds=None if limits.seconds is None else max(limits.seconds - seconds, 0.0),
+                seconds=None if limits.seconds is None else max(limits.seconds - seconds - self.reserve, 0.0),
                 states=None if limits.states is None else max(limits.states - distinct, 0),
                 memory_bytes=None if limits.memory_bytes is None else max(limits.memory_bytes - memory, 0),
             )

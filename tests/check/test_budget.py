@@ -91,6 +91,13 @@ def test_time_is_watched() -> None:
     assert meter.spent == "time: more than 10 s"
 
 
+def test_the_limit_of_time_covers_what_is_still_to_be_done() -> None:
+    """A check that needs three more seconds after it has stopped stops three seconds earlier."""
+    meter = Meter(Budget(seconds=10), clock=clock_of(0, 6, 7, 8), memory=lambda: 0, reserve=3)
+
+    assert ticks(meter, 3) == [False, False, True]
+
+
 def test_memory_is_watched() -> None:
     """Once the process occupies more than the limit, the meter is spent and names the limit."""
     meter = Meter(Budget(memory_bytes=5_000_000), clock=lambda: 0.0, memory=lambda: 5_000_001)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from holdfast.ir.system import System
 from holdfast.lower.kernel import build, store
 from holdfast.lower.kernel.cache import CACHE_VARIABLE
 from holdfast.lower.kernel.kernel import Kernel
+from holdfast.lower.python.interpreter import Interpreter
+from holdfast.runs.selection import select
 from tests.kernel.searching import equal_searches
 from tests.kernel.writing import SEARCHED, written
 
@@ -166,6 +169,37 @@ def test_a_search_that_runs_out_of_its_budget_says_so(gauges: System) -> None:
     assert [result.exit_code for result in results] == [20, 20]
     assert all(result.figures.distinct > 500 for result in results)
     assert all(result.figures.waiting > 0 for result in results)
+
+
+@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.parametrize(("target", "depth"), [("n == N(20)", 80), ("n == N(90)", 90), ("n > N(120)", 100)])
+def test_the_limit_of_time_covers_looking_back(target: str, depth: int, tmp_path: Path) -> None:
+    """A search that has to expand 20 states again for a run ends that much earlier.
+
+    Each level has one state, and the clock goes on by two seconds a level. A witness that is found too late for that
+    ends the search where it is found.
+    """
+    body = f"""
+    n: N
+    tiny = Scope({{N: 150}})
+    @init
+    def zero(self) -> None:
+        self.n = N(0)
+    @action
+    def up(self) -> None:
+        self.n = self.n + 1
+    @witness
+    def far(self) -> bool:
+        return self.{target}
+    """
+    system = written(tmp_path, body)
+    seconds = itertools.count()
+    meter = Meter(Budget(seconds=200), clock=lambda: float(next(seconds)))
+    machine = Interpreter(system, system.scopes["tiny"])
+    found = KernelSearch(machine, select(system, None), False, False, meter, cores=1)
+    found.explore()
+    assert meter.spent == "time: more than 200 s"
+    assert abs(found.counters.depth - depth) < 3
 
 
 @pytest.mark.usefixtures("uncompiled")

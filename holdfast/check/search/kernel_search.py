@@ -119,6 +119,8 @@ class KernelSearch(Exploration):
         self.checkpoint = checkpoint
         self.restore = restore
         self._paths: dict[str, list[bytes]] = {}
+        # The number of expanded states and the seconds of the meter when this process began to explore.
+        self._began = 0, 0.0
 
     @cached_property
     def store(self) -> StateStore:
@@ -163,6 +165,7 @@ class KernelSearch(Exploration):
             # Rebuilding a run takes the canonical states of thousands of steps. The kernel is here, and much faster.
             self.canonical = lru_cache(1 << 16)(self.kernel.canonical)
         self.boundary = self._boundary()
+        self._began = self.store.expanded, self.meter.seconds
         more = True
         while more and self.meter.spent is None and (self.keep_going or not self.violations):
             more = self.store.advance(self._pause)
@@ -188,15 +191,26 @@ class KernelSearch(Exploration):
         """Whether a limit is exceeded. The store calls this after each round."""
         generated = self.counters.initial + sum(int(notes.taken.sum()) for notes in self.store.notes)
         count = self.store.count
+        self.meter.reserve = self._seconds_to_look_back()
         # No core works between two rounds, so this is where their code may change.
         if count >= LONG and self.kernel.quick and self._has_time():
             self.meter.stage("compiling the kernel again: it pays in a long search")
             self.kernel.improve()
         return self.meter.look(self.counters.depth, count, generated, count - self.store.expanded)
 
+    def _seconds_to_look_back(self) -> float:
+        """How long it takes to look back for the runs of all discoveries: each earlier state is expanded once more."""
+        depths = [found.depth for found in (*self.violations.values(), *self.reached.values())]
+        if any(best[:, 0].any() for notes in self.store.notes for best in notes.discoveries):
+            # Found since the last level was complete.
+            depths.append(self.counters.depth + 1)
+        states = sum(last - first for level in self.store.levels[: max(depths, default=0)] for first, last in level)
+        expanded, seconds = self._began
+        return states * (self.meter.seconds - seconds) / max(self.store.expanded - expanded, 1)
+
     def _has_time(self) -> bool:
         limit = self.meter.budget.seconds
-        return limit is None or limit - self.meter.seconds > LEFT
+        return limit is None or limit - self.meter.seconds - self.meter.reserve > LEFT
 
     def _pending(self) -> tuple[int, int, int]:
         """The properties that no core has seen yet, as three bit sets: see ``Notes.pending``."""
@@ -221,11 +235,11 @@ class KernelSearch(Exploration):
     def _collect(self, depth: int) -> None:
         """Collect the discoveries of all cores at this depth. Then reset the notes for the next level.
 
-        Reached witnesses are no longer pending. The first word of each row of notes is its flag; 0 means empty.
+        Reached witnesses are no longer pending.
         """
         for notes in self.store.notes:
             self._collect_from(notes, depth)
-            for best in (notes.states, notes.reached, notes.ends, notes.steps, notes.repeated):
+            for best in notes.discoveries:
                 best[:, 0] = 0
         pending = self._pending()
         reached = sum(1 << index for index, prop in enumerate(self.witnesses) if prop.name in self.reached)

@@ -83,6 +83,11 @@ class Notes:
             shape = parts[name]
             setattr(self, name, self.block[start : start + prod(shape)].reshape(shape))
 
+    @property
+    def discoveries(self) -> tuple[NDArray[np.int64], ...]:
+        """The parts for what the core has discovered. The first word of each row is its flag; 0 means empty."""
+        return self.states, self.reached, self.ends, self.steps, self.repeated
+
 
 LINE = 128
 """Bytes of a cache line, at most: what processors move at once."""
