@@ -27,18 +27,19 @@ QUICK := tests/language tests/lower tests/trace tests/repo tests/docs/test_pages
 quick: $(READY) ## lint and the fast tests: under a minute
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
-	$(PY) -m pytest --numprocesses=auto --hypothesis-profile=ci -m "not slow" $(QUICK)
+	$(PY) -m pytest --numprocesses=auto --hypothesis-profile=ci -m "not slow and not long" $(QUICK)
 	@echo "make quick leaves out: types, machine code, Z3, Java, Spark, the commands, the models; make test has them"
 
 test: $(READY) ## lint, types and the tests that a change must pass
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
-	$(PY) -m pytest --numprocesses=auto --hypothesis-profile=ci -m "not slow"
+	$(PY) -m pytest --numprocesses=auto --hypothesis-profile=ci -m "not slow and not long"
 
 # The tests of machine code run apart: a process keeps what it has compiled, which is gigabytes in the end.
-test-slow: $(READY) ## the tests that take minutes
+test-slow: $(READY) ## the tests that take long, and those that try many more examples
 	passed=true; \
+	$(PY) -m pytest --numprocesses=auto --hypothesis-profile=ci -m "long and not slow" || passed=false; \
 	$(PY) -m pytest --numprocesses=auto --hypothesis-profile=nightly -m slow tests/kernel || passed=false; \
 	$(PY) -m pytest --numprocesses=auto --hypothesis-profile=nightly -m slow --ignore=tests/kernel || passed=false; \
 	$$passed

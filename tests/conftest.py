@@ -1,4 +1,4 @@
-"""Hypothesis profiles, flags that rewrite files, and a folder for compiled kernels.
+"""Hypothesis profiles, flags that rewrite files, the mark of long tests, and a folder for compiled kernels.
 
 The profiles are ``ci`` (``make test``) and ``nightly`` (``make test-slow``). The folder lasts as long as the session.
 """
@@ -13,7 +13,8 @@ import tempfile
 import pytest
 from hypothesis import settings
 
-from tests.durations import Durations
+from tests.durations import Durations, recorded
+from tests.tiers import COLLECTED, long_tests
 
 KERNELS = pytest.StashKey[str]()
 
@@ -28,7 +29,7 @@ settings.load_profile("dev")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the flags that rewrite golden files and the record of durations with the current results."""
     parser.addoption("--update-golden", action="store_true", help="rewrite golden files instead of comparing")
-    parser.addoption("--store-durations", action="store_true", help="write how long each file takes to durations.json")
+    parser.addoption("--store-durations", action="store_true", help="write how long each test takes to durations.json")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -36,6 +37,16 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Durations(store=config.getoption("--store-durations")))
         config.stash[KERNELS] = os.environ["HOLDFAST_CACHE"] = tempfile.mkdtemp(prefix="holdfast-tests-")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the tests that take long, before pytest leaves out what ``-m`` does not name."""
+    config.stash[COLLECTED] = {item.nodeid for item in items}
+    found = long_tests(config.stash[COLLECTED], recorded())
+    for item in items:
+        if item.nodeid in found:
+            item.add_marker(pytest.mark.long)
 
 
 def pytest_collection_finish() -> None:

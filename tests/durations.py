@@ -1,7 +1,7 @@
-"""How long each test file takes: prints the ten slowest beside the seconds recorded in ``tests/durations.json``.
+"""How long each test takes: prints the ten slowest beside the seconds recorded in ``tests/durations.json``.
 
-The seconds of a file are the sum over its tests, set-up and tear-down included, on all workers. ``--store-durations``
-rewrites the record; a run of some of the tests updates only the files that it ran.
+The seconds of a test include its set-up and tear-down. ``--store-durations`` rewrites the record; a run of some of the
+tests updates only those that it ran. ``tests/tiers.py`` reads the record.
 """
 
 from __future__ import annotations
@@ -15,9 +15,12 @@ import pytest
 RECORD = Path(__file__).with_name("durations.json")
 SHOWN = 10
 
+SHORT = 0.4
+"""Seconds: quicker tests are not recorded. It is less than ``tiers.LONG``, which decides on the recorded ones."""
+
 
 class Durations:
-    """A plugin that adds up the seconds of each file."""
+    """A plugin that adds up the seconds of each test."""
 
     def __init__(self, *, store: bool) -> None:
         self.store = store
@@ -25,31 +28,40 @@ class Durations:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Add one phase of one test."""
-        file = report.nodeid.partition("::")[0]
-        self.seconds[file] = self.seconds.get(file, 0.0) + report.duration
+        self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print the slowest files, and write the record if it was asked for."""
-        recorded = json.loads(RECORD.read_text()) if RECORD.exists() else {}
-        terminalreporter.write_sep("-", "slowest files, in seconds")
-        for line in slowest(self.seconds, recorded):
+        """Print the slowest tests, and write the record if it was asked for."""
+        known = recorded()
+        terminalreporter.write_sep("-", "slowest tests, in seconds")
+        for line in slowest(self.seconds, known):
             terminalreporter.write_line(line)
         if self.store:
-            RECORD.write_text(as_json(recorded | {file: round(took, 1) for file, took in self.seconds.items()}))
+            RECORD.write_text(as_json({**known, **self.seconds}), encoding="utf-8")
 
 
-def slowest(seconds: Mapping[str, float], recorded: Mapping[str, float]) -> list[str]:
-    """A line for each of the slowest files: its seconds, the recorded seconds, its name."""
+def recorded() -> dict[str, float]:
+    """The recorded seconds by the name of a test, such as ``tests/repo/test_durations.py::test_the_slowest_come_first``."""
+    known: dict[str, float] = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
+    return known
+
+
+def slowest(seconds: Mapping[str, float], known: Mapping[str, float]) -> list[str]:
+    """A line for each of the slowest tests: its seconds, the recorded seconds, its name."""
     order = sorted(seconds.items(), key=lambda each: (-each[1], each[0]))
     lines = []
-    for file, took in order[:SHOWN]:
-        before = f"recorded {recorded[file]:.0f}" if file in recorded else "not recorded"
-        lines.append(f"{took:6.1f}  ({before})  {file}")
+    for test, took in order[:SHOWN]:
+        before = f"recorded {known[test]:.0f}" if test in known else "not recorded"
+        lines.append(f"{took:6.1f}  ({before})  {test}")
     return lines
 
 
 def as_json(seconds: Mapping[str, float]) -> str:
-    """The record: a line for each existing file that takes a second or more."""
+    """The record: a line for each test that is not short, if its file exists."""
     root = RECORD.parents[1]
-    kept = {file: took for file, took in sorted(seconds.items()) if took >= 1 and (root / file).exists()}
+    kept = {
+        test: round(took, 1)
+        for test, took in sorted(seconds.items())
+        if took >= SHORT and (root / test.partition("::")[0]).exists()
+    }
     return json.dumps(kept, indent=0) + "\n"

@@ -12,7 +12,7 @@ from tests.hostile.case import KINDS
 from tests.hostile.judgement import VERDICTS
 from tests.hostile.running import ROOT
 
-CASES, SEED = 60, 7
+CASES, SEED = 40, 7
 
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="the cases need Linux")
