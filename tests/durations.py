@@ -41,7 +41,7 @@ class Durations:
 
 
 def recorded() -> dict[str, float]:
-    """The recorded seconds by the name of a test, such as ``tests/repo/test_durations.py::test_the_slowest_come_first``."""
+    """The seconds by the name of the test, as pytest spells it: ``tests/repo/test_shape.py::test_x[case]``."""
     known: dict[str, float] = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
     return known
 
