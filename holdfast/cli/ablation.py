@@ -109,7 +109,7 @@ def _stored_at(names: Sequence[str], systems: Sequence[System]) -> Path:
         raise UsageError("there are no models; run this where models/ is")
     for name, system in zip(names, systems, strict=True):
         if name not in names_in(folder):
-            raise UsageError(f"--update stores what is found of the models in {folder}, and {name} is none")
+            raise UsageError(f"--update stores results of the models in {folder}, and {name} is none; name one of them")
         if system.chosen or system.removed:
             raise UsageError("--update stores results of unchanged models; leave out --variant and --without")
     read_ablations(folder / STORED)

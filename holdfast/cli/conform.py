@@ -175,7 +175,7 @@ def _joint(text: str | None) -> int | None:
     if text == ALL:
         return 0
     if not re.fullmatch(r"0*[1-9]\d{0,8}", text, re.ASCII):
-        raise UsageError(f"--joint {text}: write how many streams are judged together, or all")
+        raise UsageError(f"--joint {text}: it is no number; write how many streams are judged together, or all")
     return int(text)
 
 
@@ -186,7 +186,8 @@ def _windows(texts: tuple[str, ...], system: System) -> Map[str, int]:
         nat, _, number = text.partition("=")
         if nat not in known or not re.fullmatch(r"\d{1,3}", number, re.ASCII) or not 2 <= int(number) <= 254:
             raise UsageError(
-                f"--window {text}: write NAT=N, N from 2 to 254, with a Nat of {', '.join(known) or 'none'}"
+                f"--window {text}: it names no room of a Nat; write NAT=N, N from 2 to 254, with a Nat of "
+                f"{', '.join(known) or 'none'}"
             )
         found[nat] = int(number)
     return found

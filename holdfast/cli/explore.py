@@ -48,7 +48,7 @@ def explore(
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "textual":
             raise
-        raise UsageError("holdfast explore needs textual: pip install 'holdfast[explore]'") from None
+        raise UsageError("holdfast explore needs textual; pip install 'holdfast[explore]'") from None
     app = Explorer(session, open_session, note)
     app.run()
     return app.return_code or 0
@@ -72,7 +72,7 @@ def open_session(
         system = load_variant(what, variants, removed)
         return Session.of_model(system, any_scope(system, scope), what), None
     if scope is not None or variants or removed:
-        raise UsageError("--scope, --variant and --without are for models; a file or a line says its own (see --model)")
+        raise UsageError("--scope, --variant and --without are for models; leave it out, or name it with --model")
     opened = open_trace(what, model=model)
     return Session(opened.trace, opened.replayer), opened.changed
 

@@ -210,7 +210,8 @@ def _mutate(
             broken = mutation.broken()
         except (Interruption, KeyboardInterrupt) as stopped:
             ended_by = str(stopped) or INTERRUPTED
-            note(f"holdfast: {mutation.target}: {ended_by}, before any mutant was tried")
+            remedy = "" if ended_by == INTERRUPTED else "; give it more time, or choose a smaller scope"
+            note(f"holdfast: {mutation.target}: {ended_by}, before any mutant was tried{remedy}")
             return mutation.untried(ended_by)
         if broken is None:
             report = mutation.report()

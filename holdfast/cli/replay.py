@@ -75,7 +75,7 @@ def _from_input() -> str:
     printed = _PRINTED.findall(text)
     found = printed or [each for each in text.splitlines() if each.strip()]
     if not found:
-        raise UsageError("standard input holds no line; it is empty")
+        raise UsageError("standard input is empty; give a replay line")
     if len(found) > 1:
         raise UsageError(f"standard input holds {len(found)} lines; give one, or the output of a command with one run")
     # A line from standard input is never a file name. A trailing space marks a single word as a line, not a file.

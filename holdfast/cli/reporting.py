@@ -50,7 +50,7 @@ class Reports:
         ``json`` says that the command prints JSON to standard output, which excludes ``--github``.
         """
         if json and self.github:
-            raise UsageError("--github prints to standard output, where --json prints nothing else: choose one")
+            raise UsageError("--github prints to standard output, where --json prints nothing else; choose one")
         if self.junit is not None and self.sarif is not None and self.junit.resolve() == self.sarif.resolve():
             raise UsageError(f"--junit and --sarif both name {self.junit}; give each a file of its own")
         for option, path in self._files:

@@ -11,7 +11,7 @@ from holdfast.check.rules.page import page_text
 from holdfast.check.rules.text import RuleAnswer, legend, render_rule, to_json
 from holdfast.cli.options import Switch
 from holdfast.cli.output import check_writable, note, say, write
-from holdfast.ir.errors import UsageError
+from holdfast.ir.errors import UsageError, unreadable
 from holdfast.ir.load import model_folders
 
 
@@ -29,7 +29,7 @@ def rule(*rules: str, json: Switch = False, pages: Path | None = None) -> int:
     """
     folder = rules_folder()
     if folder is None:
-        raise UsageError(f"there is no folder {RULES} beside the models here, so no rule is explained")
+        raise UsageError(f"there is no folder {RULES} beside the models here; run this where it is")
     book = read_book(folder)
     if pages is not None:
         if rules or json:
@@ -38,7 +38,7 @@ def rule(*rules: str, json: Switch = False, pages: Path | None = None) -> int:
     entries = {asked: book.entry(asked) for asked in dict.fromkeys(rules)}
     if not entries:
         if json:
-            raise UsageError("--json wants the id of a rule, such as ST-14")
+            raise UsageError("--json prints rules, and none is named; give an id, such as ST-14")
         say(legend(" ".join(book.entries), book))
         return 0
     facts = RuleFacts(folder, book)
@@ -70,7 +70,7 @@ def _write_pages(facts: RuleFacts, folder: Path) -> int:
             remedy = "write its text first, or name the folder of the pages"
             raise UsageError(f"{path}: there is no such page, and --pages writes only its table; {remedy}") from None
         except OSError as error:
-            raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
+            raise unreadable(path, error) from error
         texts[path] = page_text(page, by_hand, facts)
     for path, text in texts.items():
         write(path, text, exact=True)

@@ -104,9 +104,9 @@ def _arguments(run: str | None, why: tuple[str, ...] | None) -> tuple[str, str |
     if run is None and asked:
         run = asked.pop()
     if run is None:
-        raise UsageError("show wants a run: a file, or a line as `holdfast replay` takes it")
+        raise UsageError("no run is given; name a file, or give a line as `holdfast replay` takes it")
     if len(asked) > 1:
-        raise UsageError(f"--why {' '.join(asked)}: name one property")
+        raise UsageError(f"--why {' '.join(asked)}: these are {len(asked)} properties; name one")
     return run, asked[0] if asked else None
 
 

@@ -81,7 +81,7 @@ def _to_keep(opened: LoadedRun, wanted: str | None) -> tuple[Replayer, str]:
             f"{trace.target}: no model stands behind the run, so that no other can be tried; name one with --model"
         )
     if trace.loop is not None:
-        raise UsageError(f"{trace.target}: the run ends in a loop, and only runs to a state or step are shrunk")
+        raise UsageError(f"{trace.target}: it ends in a loop, and only finite runs are shrunk; take another")
     if wanted is not None:
         return replayer, wanted
     claim = trace.claim.name if trace.claim is not None else replayer.violated(replayer.script(trace))

@@ -9,7 +9,7 @@ import attrs
 
 from holdfast.cli.options import Names, Switch
 from holdfast.cli.output import check_writable, say, write
-from holdfast.ir.errors import UsageError
+from holdfast.ir.errors import UsageError, unreadable
 from holdfast.ir.load import model_names
 from holdfast.ir.scopes import smallest_scope
 from holdfast.ir.variants import load_variant
@@ -115,7 +115,7 @@ def read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
+        raise unreadable(path, error) from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: is no text ({error.reason} at byte {error.start}); remove or mend it") from error
 

@@ -60,7 +60,7 @@ def verify(
         raise UsageError("there are no models; run this where models/ is, or check one file: holdfast check FILE.py")
     limit = Budget() if budget is None else Budget.parse(budget)
     if limit.states is not None or limit.memory_bytes is not None:
-        raise UsageError(f"budget {budget!r}: a verification is limited by its time alone, such as 5min")
+        raise UsageError(f"budget {budget!r}: it is not a time alone; limit the time, such as 5min")
     if update:
         reports.refuse("--update pins what is found, and judges nothing")
         check_writable(folder / MANIFEST)

@@ -192,7 +192,7 @@ def seed_number(text: str) -> int:
             raise UsageError(f"--seed has {len(text):,} characters; write at most {LONGEST_SEED}")
         return int(text, 16 if text.lower().startswith("0x") else 10)
     except ValueError:
-        raise UsageError(f"--seed {text}: write a number, or hexadecimal such as 0x5eed") from None
+        raise UsageError(f"--seed {text}: it is no number; write one, or hexadecimal such as 0x5eed") from None
 
 
 def _tick(ticker: Ticker, now: WalkProgress) -> None:

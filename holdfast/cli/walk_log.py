@@ -103,5 +103,5 @@ def share(option: str, text: str) -> float:
     """A percentage such as ``1%`` as a fraction from 0 to 1. Raises UsageError if the text is no percentage."""
     number = text.removesuffix("%")
     if number == text or not number.replace(".", "", 1).isdecimal() or not 0 <= float(number) <= 100:
-        raise UsageError(f"{option} {text}: write a percentage from 0% to 100%, such as 1%")
+        raise UsageError(f"{option} {text}: it is no percentage; write one from 0% to 100%, such as 1%")
     return float(number) / 100

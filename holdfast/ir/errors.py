@@ -56,6 +56,11 @@ class UsageError(HoldfastError):
     exit_code = 2
 
 
+def unreadable(path: object, error: OSError) -> UsageError:
+    """The error for a file that the system does not let the command read."""
+    return UsageError(f"{path}: cannot be read: {error.strerror or error}; make it readable, or name another file")
+
+
 def described(error: BaseException) -> str:
     """The class of an exception and the first line of its text, also if the text raises an exception itself."""
     try:

@@ -125,7 +125,7 @@ class Layout:
         for what, count in counts:
             if count > MOST_VALUES:
                 raise UsageError(
-                    f"scope {self.scope.name}: {what}; the limit is {MOST_VALUES:,}: "
+                    f"scope {self.scope.name}: {what}, and the limit is {MOST_VALUES:,}; "
                     "choose a smaller scope, or a smaller type"
                 )
 
@@ -137,8 +137,8 @@ class Layout:
                 codes = self.codes(var.value)
                 if codes > MOST_CODES:
                     raise UsageError(
-                        f"scope {self.scope.name}: {var.name} holds {var.value}, which has {codes} values; "
-                        f"a cell has room for {MOST_CODES}: choose a smaller scope"
+                        f"scope {self.scope.name}: {var.name} holds {var.value}, which has {codes} values, and "
+                        f"a cell has room for {MOST_CODES}; choose a smaller scope"
                     )
                 sizes = tuple(self.scope.size(key) for key in var.keys)
                 fields.append(Field(var.name, var.keys, sizes, var.value, codes, offset, var.ghost))
@@ -149,7 +149,7 @@ class Layout:
                 if codes > MOST_CODES:
                     raise UsageError(
                         f"scope {self.scope.name}: the budget of {action.name} is {codes - 1}; "
-                        f"the largest possible budget is {MOST_CODES - 1}"
+                        f"give it at most {MOST_CODES - 1}"
                     )
                 fields.append(Field(budget(action.name), (), (), NatType("budget"), codes, offset, hidden=True))
                 offset += 1
@@ -193,7 +193,7 @@ class Layout:
         code = self._code(kind, value)
         if code is not None and 0 <= code < self.codes(kind):
             return code
-        raise UsageError(f"{value!r} is not a value of {kind} in scope {self.scope.name}: {self._choices(kind)}")
+        raise UsageError(f"{value!r} is not a value of {kind} in scope {self.scope.name}; {self._choices(kind)}")
 
     def _code(self, kind: Plain, value: Value) -> int | None:
         """The code that a value would have; None if it is of another type."""
@@ -219,11 +219,13 @@ class Layout:
         """The codes of a constant that the scope gives."""
         var = self.system.var(name)
         if name not in self.scope.given:
-            raise UsageError(f"scope {self.scope.name} gives no value for {name}: add it to the scope's given")
+            raise UsageError(f"scope {self.scope.name} gives no value for {name}; add it to the scope's given")
         values = self.scope.given[name]
         cells = prod(self.scope.size(key) for key in var.keys)
         if len(values) != cells:
-            raise UsageError(f"scope {self.scope.name} gives {len(values)} values for {name}, which has {cells} cells")
+            raise UsageError(
+                f"scope {self.scope.name} gives {len(values)} values for {name}, which has {cells} cells; give each one"
+            )
         plain = var.value.of if isinstance(var.value, OptionalType) else var.value
         # A scope writes an element as its index, counted from zero.
         named = self.elements[plain.name] if isinstance(plain, SortType) else ()
@@ -235,8 +237,8 @@ class Layout:
         # An index beyond the sort's elements raises IndexError, every other wrong value UsageError.
         except (IndexError, UsageError):
             last = len(named) - 1
-            remedy = f"elements of {plain} are 0 to {last}" if named else self._choices(plain)
-            raise UsageError(f"scope {self.scope.name} gives {name} the values {values}: {remedy}") from None
+            remedy = f"write elements of {plain} as 0 to {last}" if named else self._choices(plain)
+            raise UsageError(f"scope {self.scope.name} gives {name} the values {values}; {remedy}") from None
 
     # States ---------------------------------------------------------------------------------------------------
 
@@ -275,8 +277,8 @@ class Layout:
         names = {cell.name for cell in self.cells}
         for name in (*values, *names):
             if name not in names or name not in values:
-                known = "is missing" if name in names else "is not a cell"
-                raise UsageError(f"a state of scope {self.scope.name}: {name} {known}")
+                problem = "is missing; add it" if name in names else "is not a cell; leave it out"
+                raise UsageError(f"a state of scope {self.scope.name}: {name} {problem}")
         return bytes(self._encode_cell(cell, values[cell.name]) for cell in self.cells)
 
     def _encode_cell(self, cell: Cell, value: Value) -> int:
@@ -284,7 +286,7 @@ class Layout:
             return self.encode_value(cell.field.type, value)
         if isinstance(value, int) and 0 <= value < cell.field.codes:
             return value
-        raise UsageError(f"{cell.name} is {value!r}: use 0 to {cell.field.codes - 1}")
+        raise UsageError(f"{cell.name} is {value!r}; use 0 to {cell.field.codes - 1}")
 
     def decode_args(self, action: Action, args: tuple[int, ...]) -> dict[str, Value]:
         """The values of an action's arguments, by the parameter's name."""
@@ -296,7 +298,9 @@ class Layout:
         """The codes of an action's arguments; raises UsageError for one that is missing, unknown or out of range."""
         wanted = [param.name for param in action.params]
         if set(values) != set(wanted):
-            raise UsageError(f"{action.name} takes ({', '.join(wanted)}), and ({', '.join(values)}) is given")
+            raise UsageError(
+                f"{action.name} takes ({', '.join(wanted)}), and ({', '.join(values)}) is given; give each one"
+            )
         return tuple(self.encode_value(param.type, values[param.name]) for param in action.params)
 
     # Figures --------------------------------------------------------------------------------------------------

@@ -20,6 +20,11 @@ from holdfast.trace.line import Call, Line, parse_line
 from holdfast.trace.reading import FORMATS, read_file
 from holdfast.trace.trace import Claim, Trace
 
+AGAIN = "make the run again"
+
+WHOLE = "give the whole file, as it was written"
+"""The remedies for a run of a model that has changed, and for a file that is not as Holdfast writes it."""
+
 
 class ImpossibleError(HoldfastError):
     """The model has changed, and the run is no longer possible (exit code 20)."""
@@ -59,7 +64,7 @@ class RunSource:
         scope = words.pop(0) if words and words[0][0] not in "+-" else None
         for word in words:
             if word[0] not in "+-" or len(word) == 1:
-                raise UsageError(f"--model {text!r}: {word!r} is neither +VARIANT nor -LABEL")
+                raise UsageError(f"--model {text!r}: {word!r} is neither +VARIANT nor -LABEL; leave it out")
         variants = tuple(word[1:] for word in words if word[0] == "+")
         return cls(target, scope, variants, tuple(word[1:] for word in words if word[0] == "-"))
 
@@ -195,7 +200,7 @@ def _texts(run: ForeignRun, name: str) -> tuple[str, ...] | None:
     if found is None:
         return None
     if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
-        raise UsageError(f"{run.path}: #meta: {name} is no list of texts")
+        raise UsageError(f"{run.path}: #meta: {name} is no list of texts; mend it, or name the model with --model")
     return tuple(found)
 
 
@@ -235,7 +240,7 @@ def _open_own(run: ForeignRun, said: RunHeader, wanted: RunSource | None) -> Loa
     except UsageError as error:
         if changed is None:
             raise
-        raise ImpossibleError(f"{error}; {changed}") from None
+        raise ImpossibleError(f"{error}; {changed}; {AGAIN}") from None
     return LoadedRun(trace, replayer, changed, said.claim)
 
 
@@ -245,7 +250,7 @@ def _own_script(replayer: Replayer, run: ForeignRun) -> Script:
     steps = []
     for index, state in enumerate(others, start=1):
         if state.action is None:
-            raise UsageError(f"{run.path}: state {index + 1} names no action, as a file of Holdfast does")
+            raise UsageError(f"{run.path}: state {index + 1} names no action, as a file of Holdfast does; {WHOLE}")
         action = replayer.action(state.action)
         steps.append(replayer.coded(action.name, _values(replayer, run, action, state)))
     init = replayer.system.init
@@ -262,7 +267,7 @@ def _values(replayer: Replayer, run: ForeignRun, action: Action, state: ForeignS
             for name, value in state.args
         }
     except NoValueError as error:
-        raise UsageError(f"{run.path}: {action.name}: an argument is {error}") from None
+        raise UsageError(f"{run.path}: {action.name}: an argument is {error}; {WHOLE}") from None
 
 
 def _check_states(replayer: Replayer, run: ForeignRun, script: Script) -> None:
@@ -295,7 +300,7 @@ def _open_line(line: Line, wanted: RunSource | None, file: str | None) -> Loaded
     except UsageError as error:
         if changed is None:
             raise
-        raise ImpossibleError(f"{error}; {changed}") from None
+        raise ImpossibleError(f"{error}; {changed}; {AGAIN}") from None
     return LoadedRun(_follow(replayer, script, line.claim, changed), replayer, changed, line.claim)
 
 
@@ -326,7 +331,7 @@ def _script(replayer: Replayer, line: Line) -> Script:
     start = line.start or Call("init", (), 0)
     if line.start is None and system.init.params:
         names = ",".join(param.name for param in system.init.params)
-        raise UsageError(f"the line does not say how the run starts: write init({names}) before its first step")
+        raise UsageError(f"the line does not say how the run starts; write init({names}) before its first step")
     steps = []
     for call in line.steps:
         try:
@@ -343,7 +348,9 @@ def _coded(replayer: Replayer, call: Call) -> Args:
     params = (system.init if call.action == "init" else system.action(call.action)).params
     if len(params) != len(call.args):
         names = ", ".join(param.name for param in params)
-        raise UsageError(f"the line, column {call.column}: {call} has not the arguments of {call.action}({names})")
+        raise UsageError(
+            f"the line, column {call.column}: {call} has {len(call.args)} arguments; write {call.action}({names})"
+        )
     codes = []
     for param, text in zip(params, call.args, strict=True):
         known = [str(layout.decode_value(param.type, code)) for code in range(layout.codes(param.type))]
@@ -351,7 +358,7 @@ def _coded(replayer: Replayer, call: Call) -> Args:
             choices = ", ".join(known) if len(known) <= 8 else f"{known[0]} to {known[-1]}"
             raise UsageError(
                 f"the line, column {call.column}: {text} is not a value of {param.name} ({param.type}) in scope "
-                f"{layout.scope.name}: use {choices}"
+                f"{layout.scope.name}; use {choices}"
             )
         codes.append(known.index(text))
     return tuple(codes)
@@ -365,7 +372,7 @@ def _follow(replayer: Replayer, script: Script, claim: str | None, changed: str 
         problem = f"the loop does not lead back: the last state is not that after step {trace.loop}"
         if changed is None:
             raise UsageError(f"{problem}; check the line, or the file")
-        raise ImpossibleError(f"{problem}; {changed}")
+        raise ImpossibleError(f"{problem}; {changed}; {AGAIN}")
     return trace
 
 
@@ -385,4 +392,4 @@ def _stopped(replayer: Replayer, script: Script, stopped: StoppedScript, changed
     problem = f"{where}, {action.name}({values}), {why}"
     if changed is None:
         return UsageError(f"{problem}: the model allows no such run; check the line, or the file")
-    return ImpossibleError(f"the run is no longer possible: {problem}; {changed}")
+    return ImpossibleError(f"the run is no longer possible: {problem}; {changed}; {AGAIN}")

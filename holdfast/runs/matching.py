@@ -22,6 +22,9 @@ from holdfast.runs.replay import Replayer, Script
 from holdfast.trace.foreign import NO_VALUE, UNKNOWN_ACTION, ForeignRun, ForeignState
 from holdfast.trace.itf_values import Fun, Rec, Seq, SetOf, Tree, Tup, Variant, show
 
+FITTING = "check that the file is whole, and that it is a run of this model"
+"""The remedy for a file that a model cannot follow."""
+
 MOST_RUNS = 20_000
 """The limit of states that the agreeing runs may be in at once. With more, the file gives too little information."""
 
@@ -57,7 +60,7 @@ class _Fitting:
         if known and not found and not any(_folded(state.action or "") in self.by_name for state in self.states):
             raise UsageError(
                 f"{self.run.path}: no variable and no action of it belongs to {self.replayer.system.name}, whose "
-                f"fields are {', '.join(known)}"
+                f"fields are {', '.join(known)}; name its model with --model"
             )
         return found
 
@@ -68,7 +71,7 @@ class _Fitting:
             if self._agrees(state, wanted):
                 reached.setdefault(state, (args, ()))
         if not reached:
-            raise UsageError(f"{self._at(0)} is no initial state of {self._model()}")
+            raise UsageError(f"{self._at(0)} is no initial state of {self._model()}; {FITTING}")
         for index in range(1, len(self.states)):
             reached = self._next(index, reached)
         # Dicts keep their order, so this is the state that was reached first.
@@ -85,11 +88,12 @@ class _Fitting:
                     following[new] = (start, (*taken, (action.name, args)))
             if len(following) > MOST_RUNS:
                 raise UsageError(
-                    f"{self._at(index)}: more than {MOST_RUNS:,} states of {self._model()} agree with the file; it "
-                    "tells too little to follow it"
+                    f"{self._at(index)}: more than {MOST_RUNS:,} states of {self._model()} agree with the file; "
+                    "let it tell more variables, or the actions"
                 )
         if not following:
-            raise UsageError(f"{self._at(index)} does not follow in {self._model()}: {self._why(index, reached)}")
+            why = self._why(index, reached)
+            raise UsageError(f"{self._at(index)} does not follow in {self._model()}: {why}; {FITTING}")
         return following
 
     def _steps(
@@ -115,7 +119,7 @@ class _Fitting:
             return [action for action in found if action.name == name] or found
         # No common field tells the actions apart. That is an error, unless the model has no state and the file no name.
         if not self.fields and (name is not None or not all(field.hidden for field in self.layout.fields)):
-            raise UsageError(f"{self._at(index)}: {self._model()} has no action {name!r}")
+            raise UsageError(f"{self._at(index)}: {self._model()} has no action {name!r}; {FITTING}")
         return self.replayer.system.actions
 
     def _given(self, action: Action, foreign: ForeignState) -> dict[int, int]:
@@ -127,7 +131,7 @@ class _Fitting:
                 try:
                     value = scalar(self.layout, param.type, named[param.name])
                 except NoValueError as error:
-                    raise UsageError(f"{self.run.path}: {action.name}: {param.name} is {error}") from None
+                    raise UsageError(f"{self.run.path}: {action.name}: {param.name} is {error}; {FITTING}") from None
                 found[place] = self.layout.encode_value(param.type, value)
         return found
 
@@ -150,7 +154,8 @@ class _Fitting:
             if back:
                 return attrs.evolve(script, steps=(*script.steps, (action.name, min(back))))
         raise UsageError(
-            f"{self.run.path}: no action of {self._model()} leads from the last state back to state {loop + 1}"
+            f"{self.run.path}: no action of {self._model()} leads from the last state back to state {loop + 1}; "
+            f"{FITTING}"
         )
 
     # Values -----------------------------------------------------------------------------------------------------
@@ -164,7 +169,7 @@ class _Fitting:
                 for keys, value in cells(self.layout, field, values[name]).items():
                     found[places[keys]] = self.layout.encode_value(field.type, value)
             except NoValueError as error:
-                raise UsageError(f"{self._at(index)}: {name} is {error}") from None
+                raise UsageError(f"{self._at(index)}: {name} is {error}; {FITTING}") from None
         return found
 
     def _agrees(self, state: bytes, wanted: Mapping[int, int]) -> bool:
@@ -196,7 +201,7 @@ class _Fitting:
             for place, cell in enumerate(self.layout.cells)
             if place in wanted and nearest[place] != wanted[place]
         ]
-        return f"after the step that comes nearest, {'; '.join(names[:3])}{', …' if len(names) > 3 else ''}"
+        return f"after the step that comes nearest, {', and '.join(names[:3])}{', …' if len(names) > 3 else ''}"
 
     def _refusals(self, state: bytes, action: Action, foreign: ForeignState) -> list[str]:
         """The rules that refuse the action, over all values of the arguments that the file leaves open."""
@@ -337,7 +342,7 @@ def first_difference(layout: Layout, run: ForeignRun, states: Sequence[bytes]) -
             try:
                 given = cells(layout, field, foreign.values[field.name])
             except NoValueError as error:
-                raise UsageError(f"{run.path}: state {index + 1}: {field.name} is {error}") from None
+                raise UsageError(f"{run.path}: state {index + 1}: {field.name} is {error}; {FITTING}") from None
             for keys, value in given.items():
                 decoded = tuple(layout.decode_value(kind, code) for kind, code in zip(field.keys, keys, strict=True))
                 name = named[field.name, decoded]

@@ -29,7 +29,9 @@ def why(replayer: Replayer, trace: Trace, name: str | None = None) -> Reasons:
     script = replayer.script(trace)
     for wanted in _names(replayer, trace, script, name):
         if replayer.claim(wanted).kind == "leads_to":
-            raise UsageError(f"--why: the run violates {wanted} as a whole, and not by what led to one of its states")
+            raise UsageError(
+                f"--why: the run violates {wanted} as a whole, and not by one of its states; leave --why out"
+            )
         # The end first, then all places from the start on.
         for length in (len(script.steps), *range(len(script.steps))):
             part = attrs.evolve(script, steps=script.steps[:length])

@@ -19,6 +19,9 @@ from holdfast.trace.foreign import ForeignRun, ForeignState
 from holdfast.trace.itf import ACTION, PICKS
 from holdfast.trace.itf_values import Rec, SetOf, Tree, Variant, decode, excerpt, key, show, whole
 
+REMEDY = "give an ITF file as its tool wrote it"
+"""The remedy for a file that is not as ITF says."""
+
 _TAGGED_RECORD = re.compile(r"[{,]\s*tag\s*:")
 """Finds a record with a field ``tag`` in the types of Apalache and Quint. A variant has the type ``Some(Int) |
 None(UNIT)`` there, without ``tag``."""
@@ -29,7 +32,7 @@ def itf_run(data: Mapping[str, Any], path: Path) -> ForeignRun:
     try:
         return _Reading(data, path).run()
     except _WrongError as error:
-        raise UsageError(f"{path}: {error}") from None
+        raise UsageError(f"{path}: {error}; {REMEDY}") from None
 
 
 class _WrongError(Exception):
@@ -50,12 +53,12 @@ class _Reading:
 
     def run(self) -> ForeignRun:
         if not isinstance(self.states, list) or not self.states:
-            raise _WrongError("states is no list of states, or an empty one; an ITF file has at least one state")
+            raise _WrongError("states is no list of states, or an empty one")
         loop = self.loop
         if loop is not None and (
             not isinstance(loop, int) or isinstance(loop, bool) or not 0 <= loop < len(self.states)
         ):
-            raise _WrongError(f"loop is {_named(loop)}; it is the index of a state, 0 to {len(self.states) - 1}")
+            raise _WrongError(f"loop is {_named(loop)}, and not the index of a state, 0 to {len(self.states) - 1}")
         states = tuple(self._state(index, state) for index, state in enumerate(self.states))
         return ForeignRun(self.path, self._model(), self.heading, states, loop)
 
@@ -173,12 +176,14 @@ def read_json(text: str, path: Path) -> Any:
         return _one_line(value) if "\\" in text or printable(text) != text else value
     except json.JSONDecodeError as error:
         early = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
-        end = " (the file ends too early; was it truncated?)" if early else ""
-        raise UsageError(f"{path}:{error.lineno}:{error.colno}: is no JSON: {error.msg}{end}") from None
+        problem = (
+            f"{error.msg} (the file ends too early); was it truncated?" if early else f"{error.msg}; mend it there"
+        )
+        raise UsageError(f"{path}:{error.lineno}:{error.colno}: is no JSON: {problem}") from None
     except UsageError as error:
-        raise UsageError(f"{path}: {error}") from None
+        raise UsageError(f"{path}: {error}; {REMEDY}") from None
     except RecursionError:
-        raise UsageError(f"{path}: its JSON nests too deeply to be a run") from None
+        raise UsageError(f"{path}: its JSON nests too deeply to be a run; {REMEDY}") from None
     finally:
         if collecting:
             gc.enable()

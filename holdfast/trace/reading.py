@@ -16,7 +16,10 @@ LARGEST = 64 << 20
 """Bytes. A run of a million small states is about this large and takes seconds to read; a larger file is a mistake, or
 a dump of all states."""
 
-FORMATS = "a run is an ITF file (.itf.json), an output of TLC (plain, -tool, or -dumpTrace json), or a line of replay"
+SMALLER = "cut it, or show a shorter run"
+"""The remedy for a file that is too long."""
+
+FORMATS = "give an ITF file (.itf.json), an output of TLC (plain, -tool, or -dumpTrace json), or a line of replay"
 
 
 def read_file(path: Path) -> ForeignRun | Line:
@@ -51,14 +54,14 @@ def _text(path: Path) -> str:
     try:
         size = path.stat().st_size
         if size > LARGEST:
-            raise UsageError(f"{path}: has {size:,} bytes, and a run at most {LARGEST:,} (64 MiB)")
+            raise UsageError(f"{path}: has {size:,} bytes, and a run at most {LARGEST:,} (64 MiB); {SMALLER}")
         with open_input(path) as file:
             raw = file.read(LARGEST + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise UsageError(f"{path}: cannot be read: {reason}; {FORMATS}") from None
     if len(raw) > LARGEST:
-        raise UsageError(f"{path}: has more than {LARGEST:,} bytes (64 MiB), the most that a run may have")
+        raise UsageError(f"{path}: has more than {LARGEST:,} bytes (64 MiB), the most that a run may have; {SMALLER}")
     at = raw.find(0)
     try:
         if at >= 0:

@@ -19,6 +19,9 @@ from holdfast.trace.itf_values import MOST_DEPTH, Fun, Rec, Seq, Tree, encode
 from holdfast.trace.tla_values import parse_value
 from holdfast.trace.trace import Claim
 
+WHOLE = "give the whole output, as TLC wrote it"
+"""The remedy for an output that was cut or edited."""
+
 _STATE = re.compile(r"State (\d{1,9}): (<.*>|Stuttering)")
 _BACK = re.compile(r"Back to state:? ?(\d{0,9}).*")
 _TOOL_STATE = re.compile(r"(\d{1,9}): (<.*>|Stuttering|Back to state.*)")
@@ -48,7 +51,7 @@ def tlc_run(text: str, path: Path) -> ForeignRun:
         if not parts.add(part):
             break
     if not parts.states:
-        raise UsageError(f'{path}: TLC prints no run here; a run follows a line such as "Error: Invariant ..."')
+        raise UsageError(f'{path}: TLC prints no run here; give the output from "Error: Invariant ..." on')
     return _run(parts, path, _PROCESSED.findall(text))
 
 
@@ -166,7 +169,7 @@ def _run(parts: _Parts, path: Path, modules: list[str]) -> ForeignRun:
         action = named[1] if named is not None else ("init" if index == 0 else None)
         states.append(_state(index, values, action))
     if parts.loop is not None and not 0 <= parts.loop < len(states):
-        raise UsageError(f"{path}: the run goes back to state {parts.loop + 1}, and has {len(states)} states")
+        raise UsageError(f"{path}: the run goes back to state {parts.loop + 1}, and has {len(states)} states; {WHOLE}")
     return _foreign(path, module, states, parts.loop, parts.error)
 
 
@@ -182,11 +185,11 @@ def _values(part: _Part, path: Path) -> dict[str, Tree]:
     for number, text in entries:
         assigned = _ASSIGNED.fullmatch(text.rstrip())
         if assigned is None:
-            raise UsageError(f"{path}:{number}: {text[:60]!r} is no line of a state; TLC writes /\\ variable = value")
+            raise UsageError(f"{path}:{number}: {text[:60]!r} is no line of a state; write /\\ variable = value")
         try:
             found[assigned[1]] = parse_value(assigned[2])
         except UsageError as error:
-            raise UsageError(f"{path}:{number}: {assigned[1]}: {error}") from None
+            raise UsageError(f"{path}:{number}: {assigned[1]}: {error}; {WHOLE}") from None
     if not found:
         raise UsageError(f"{path}:{part.line}: state {part.number} has no variables; was the file truncated?")
     return found
@@ -244,17 +247,17 @@ def tlc_dump_run(data: Mapping[str, Any], path: Path) -> ForeignRun:
         return _of_dump(data.get("counterexample", data), path)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError):
         raise UsageError(
-            f'{path}: is no dump of TLC, which is {{"counterexample": {{"state": [[1, {{...}}], ...], "action": '
-            "[[[1, {...}], {...}, [2, {...}]], ...]}}}"
+            f"{path}: is no dump of TLC; give one such as "
+            '{"counterexample": {"state": [[1, {...}], ...], "action": [[[1, {...}], {...}, [2, {...}]], ...]}}'
         ) from None
 
 
 def _of_dump(data: Mapping[str, Any], path: Path) -> ForeignRun:
     numbered = {int(number): values for number, values in data["state"]}
     if not numbered:
-        raise UsageError(f"{path}: TLC dumped a counterexample without a state: it found none")
+        raise UsageError(f"{path}: TLC dumped a counterexample without a state, as it found none; give another file")
     if sorted(numbered) != list(range(1, len(numbered) + 1)):
-        raise UsageError(f"{path}: the states of the dump are not numbered from 1 on: {sorted(numbered)[:8]}")
+        raise UsageError(f"{path}: the states of the dump are not numbered from 1 on: {sorted(numbered)[:8]}; {WHOLE}")
     last, loop, module = len(numbered), None, ""
     taken: dict[int, Mapping[str, Any]] = {}
     for (source, _), action, (target, _) in data["action"]:
@@ -264,7 +267,7 @@ def _of_dump(data: Mapping[str, Any], path: Path) -> ForeignRun:
         elif source == last and 1 <= target <= last:
             loop = int(target) - 1
         else:
-            raise UsageError(f"{path}: an action of the dump leads from state {source} to {target}")
+            raise UsageError(f"{path}: an action of the dump leads from state {source} to {target}; {WHOLE}")
         module = module or str((action.get("location") or {}).get("module", ""))
     states = []
     for number in range(1, last + 1):
@@ -278,12 +281,19 @@ def _of_dump(data: Mapping[str, Any], path: Path) -> ForeignRun:
     return _foreign(path, module, states, loop, "")
 
 
+def _key(text: str, path: Path) -> Tree:
+    try:
+        return parse_value(text, member=True)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}; {WHOLE}") from None
+
+
 def _tree(value: Any, path: Path, depth: int) -> Tree:
     """The tree of a value in a dump. JSON has no sets or functions: TLC writes a set as an array, and a function as an
     object whose names are the texts of its keys.
     """
     if depth > MOST_DEPTH:
-        raise UsageError(f"{path}: a value nests deeper than {MOST_DEPTH} levels")
+        raise UsageError(f"{path}: a value nests deeper than {MOST_DEPTH} levels; {WHOLE}")
     match value:
         case bool() | int() | str():
             return value
@@ -293,6 +303,6 @@ def _tree(value: Any, path: Path, depth: int) -> Tree:
             items = [(name, _tree(item, path, depth + 1)) for name, item in value.items()]
             if all(name.isidentifier() for name in value):
                 return Rec(tuple(items))
-            return Fun.of((parse_value(name, member=True), item) for name, item in items)
+            return Fun.of((_key(name, path), item) for name, item in items)
         case _:
-            raise UsageError(f"{path}: {value!r} is no value that TLC writes")
+            raise UsageError(f"{path}: {value!r} is no value that TLC writes; {WHOLE}")

@@ -60,7 +60,8 @@ def scenario_of(line: str, model: str | None = None) -> CounterexampleFile:
     loaded = open_trace(line, model=model)
     trace, replayer = loaded.trace, loaded.replayer
     if replayer is None:
-        raise UsageError(f"{trace.target}: {loaded.changed or 'the file does not say which model it is of'}")
+        problem = loaded.changed or "the file does not say which model it is of"
+        raise UsageError(f"{trace.target}: {problem}; name the model with --model")
     if trace.target not in PAIRINGS:
         known = ", ".join(sorted(name for name, each in PAIRINGS.items() if each.name == name))
         raise UsageError(f"{trace.target}: no scenario expresses the actions of this model; the models are {known}")

@@ -238,6 +238,8 @@ def _ask(folder: Path, job: Callable[[Admin], Awaitable[Ending]], done: str) -> 
         say(done)
         return 0
     if ending == "info":
-        raise ClusterSilenceError("the controller did not answer; the request may have taken effect")
+        raise ClusterSilenceError(
+            "the controller did not answer, so the request may have taken effect; see `holdfast cluster status`"
+        )
     say(f"refused: {error}")
     return REFUSED

@@ -116,6 +116,7 @@ def _amount(option: str, text: str, units: dict[str, int], example: str) -> int:
     found = _AMOUNT.fullmatch(text)
     if found is None or found[2] not in units or not float(found[1]):
         raise UsageError(
-            f"{option} {text}: write a number above 0 and a unit, such as {example} (units: {', '.join(units)})"
+            f"{option} {text}: it is no number above 0 with a unit; write one such as {example} "
+            f"(units: {', '.join(units)})"
         )
     return round(float(found[1]) * units[found[2]])

@@ -87,7 +87,7 @@ def run(
 def _read(files: Sequence[str]) -> list[Scenario]:
     """The scenarios of all files. Raises UsageError if any file is malformed, after a line for each malformed file."""
     if not files:
-        raise UsageError("name scenario files, or folders that hold some")
+        raise UsageError("no scenario is given; name files, or folders that hold some")
     scenarios: list[Scenario] = []
     problems: dict[str, None] = {}
     for path in [path for name in files for path in _paths(name)]:
@@ -108,10 +108,10 @@ def _paths(name: str) -> list[Path]:
     if path.is_dir():
         found = sorted(each for each in path.rglob("*") if each.suffix in (".yaml", ".yml") and each.is_file())
         if not found:
-            raise UsageError(f"{name}: the folder holds no scenario files (*.yaml)")
+            raise UsageError(f"{name}: the folder holds no scenario files (*.yaml); name another")
         return found
     if not path.exists():
-        raise UsageError(f"{name}: there is no such file")
+        raise UsageError(f"{name}: there is no such file; `holdfast scenario new NAME` writes one")
     return [path]
 
 
@@ -120,7 +120,7 @@ def _failover_steps(given: str | None, scenarios: Sequence[Scenario]) -> tuple[i
     if given is None or given == "all":
         return None
     if not re.fullmatch(r"0*[1-9]\d{0,8}", given, re.ASCII):
-        raise UsageError(f"--failover-at {given}: give the number of a step, from 1, or all")
+        raise UsageError(f"--failover-at {given}: it is no step; give the number of a step, from 1, or all")
     longest = max(len(scenario.steps) for scenario in scenarios)
     if int(given) > longest:
         raise UsageError(f"--failover-at {given}: the longest scenario ends with step {longest}; give no more")
@@ -138,9 +138,9 @@ def _switches(names: Sequence[str]) -> frozenset[str]:
     known = sorted({*switches(), *ALWAYS})
     for name in names:
         if name in OF_BROKERS:
-            raise UsageError(f"--switch: {name} is a spot of brokers, and a scenario runs a controller alone")
+            raise UsageError(f"--switch: {name} is a spot of brokers, and a scenario has none; leave it out")
         if name in REFUSED:
-            raise UsageError(f"--switch: {name} cannot be built in: {REFUSED[name]}")
+            raise UsageError(f"--switch: {name} cannot be built in: {REFUSED[name]}; leave it out")
         if name not in known:
             raise UsageError(f"--switch: unknown switch {name}; known: {', '.join(known)}")
         if name in ALWAYS:

@@ -193,10 +193,10 @@ def _numbers(seed: int | None, seeds: str | None) -> range:
         begin = end = 0 if seed is None else seed
     else:
         if seed is not None:
-            raise UsageError("--seed and --seeds: give one of them")
+            raise UsageError("--seed and --seeds are both given; give one of them")
         found = re.fullmatch(r"(\d{1,18})\.\.(\d{1,18})", seeds)
         if found is None or int(found[1]) > int(found[2]):
-            raise UsageError(f"--seeds {seeds}: write A..B, two numbers, with A not above B")
+            raise UsageError(f"--seeds {seeds}: it is no range; write A..B, two numbers, with A not above B")
         begin, end = int(found[1]), int(found[2])
     return range(begin, end + 1)
 

@@ -97,7 +97,9 @@ class Children:
         if not line.strip().isdigit():
             await process.wait()
             said = _last_line(errors) or "it ended before it listened"
-            raise ClusterError(said if ": " in said else f"{start.name}: {said}; see {errors}")
+            if "; " not in said:  # It is no line of ours, which has a remedy.
+                said = f"{start.name}: {said}; see {errors}"
+            raise ClusterError(said)
         child = Child(start.name, process, int(line), errors)
         self.all.append(child)
         return child

@@ -131,7 +131,7 @@ class ClusterRun:
         is_ready = await follower.wait(lambda: len(self.metadata.active()) == plan.brokers, START_S)
         self._load.create_topic(plan.brokers)
         if not (is_ready and await follower.wait(lambda: self._is_settled(self.metadata), START_S)):
-            raise ClusterError(cluster.fault or f"the cluster does not start; look at the files in {plan.folder}")
+            raise ClusterError(f"{cluster.fault or 'the cluster does not start'}; look at the files in {plan.folder}")
 
         self._begin("faults")
         begin = self.clock.now()
@@ -147,7 +147,7 @@ class ClusterRun:
 
         self._begin("heal")
         if cluster.problem:
-            raise ClusterError(cluster.problem)
+            raise ClusterError(f"{cluster.problem}; look at the files in {plan.folder}")
         self.history.missing = await self._heal(follower)
         group.check()
 

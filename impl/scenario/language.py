@@ -74,20 +74,20 @@ def read_text(text: str, file: str = "scenario.yaml", folder: Path = Path()) -> 
 def _read(path: Path, file: str, chain: tuple[Path, ...]) -> list[Scenario]:
     try:
         if path.is_fifo():
-            raise MalformedError(file, 1, "it is a pipe, and a scenario is a file")
+            raise MalformedError(file, 1, "it is a pipe, and a scenario is a file; save it first")
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        raise MalformedError(file, line, "the file is not UTF-8") from error
+        raise MalformedError(file, line, "the file is not UTF-8; save it as UTF-8") from error
     except OSError as error:
-        raise MalformedError(file, 1, f"cannot be read: {error.strerror}") from error
+        raise MalformedError(file, 1, f"cannot be read: {error.strerror}; make it readable, or name another") from error
     return _scenarios(text, file, path.parent, (*chain, path.resolve()))
 
 
 def _scenarios(text: str, file: str, folder: Path, chain: tuple[Path, ...]) -> list[Scenario]:
     found = documents(text, file)
     if not found:
-        raise MalformedError(file, 1, "the file holds no scenario")
+        raise MalformedError(file, 1, "the file holds no scenario; `holdfast scenario new NAME` writes one")
     return [_scenario(node, file, place, folder, chain) for place, node in enumerate(found, 1)]
 
 
@@ -95,12 +95,12 @@ def _scenario(node: yaml.Node, file: str, place: int, folder: Path, chain: tuple
     given = pairs(node, "a scenario")
     for name, (key, _) in given.items():
         if name not in SCENARIO_KEYS:
-            malformed(key, unknown("key", name, SCENARIO_KEYS))
+            malformed(key, unknown("key", name, SCENARIO_KEYS), None)
     if "steps" not in given:
-        malformed(node, "steps is missing")
+        malformed(node, "steps is missing", "add it")
     steps = [_step(each) for each in items(given["steps"][1], "a list of steps")]
     if not steps:
-        malformed(given["steps"][0], "a scenario needs at least one step")
+        malformed(given["steps"][0], "a scenario needs at least one step", "add one")
     absent = frozenset(ListOf(Integer()).value(given["absent"][1]) if "absent" in given else ())
     if "setup" in given:
         before = _setup(given["setup"][1], folder, chain)
@@ -122,9 +122,9 @@ def _setup(node: yaml.Node, folder: Path, chain: tuple[Path, ...]) -> list[Scena
     path = folder / name
     # The chain has the file that is being read, and all files whose setup led to it.
     if path.resolve() in chain:
-        malformed(node, f"setup: {name} runs itself")
+        malformed(node, f"setup: {name} runs itself", "name another file")
     if not path.is_file():
-        malformed(node, f"setup: there is no file {path}")
+        malformed(node, f"setup: there is no file {path}", "name one that is there")
     return _read(path, str(path), chain)
 
 
@@ -132,14 +132,14 @@ def _step(node: yaml.Node) -> ScenarioStep:
     given = pairs(node, "a step")
     # ``op`` and the control keys are taken out of ``given``; the rest are arguments.
     if "op" not in given:
-        malformed(node, "op is missing")
+        malformed(node, "op is missing", "add it")
     operation = _operation(given.pop("op")[1])
     control = {name: given.pop(name) for name in STEP_KEYS if name in given}
     if "each" in control:
         argument_maps = [pairs(each, "a map of arguments") for each in items(control["each"][1], "a list of maps")]
         nodes = items(control["each"][1], "a list of maps")
         if not argument_maps:
-            malformed(control["each"][0], "each is empty, so the step would not run")
+            malformed(control["each"][0], "each is empty, so the step would not run", "leave it out")
     else:
         argument_maps, nodes = [{}], [node]
     expected = _expectation(control.get("expect"))
@@ -161,9 +161,9 @@ def _operation(node: yaml.Node) -> ScenarioOperation:
     name = scalar(node, "the name of an operation")
     for layer, names in LATER.items():
         if name in names:
-            malformed(node, f"{name} belongs to the {layer} layer: not supported yet")
+            malformed(node, f"{name} belongs to the {layer} layer: not supported yet", "leave it out")
     if name not in OPERATIONS:
-        malformed(node, unknown("operation", name, OPERATIONS))
+        malformed(node, unknown("operation", name, OPERATIONS), None)
     return OPERATIONS[name]
 
 
@@ -179,18 +179,18 @@ def _call(operation: ScenarioOperation, given: Pairs, expected: Pairs, place: ya
     arguments: dict[str, Any] = {}
     for name, (key, _) in given.items():
         if name not in fields:
-            malformed(key, unknown(f"argument of {operation.name}", name, fields))
+            malformed(key, unknown(f"argument of {operation.name}", name, fields), None)
     for name, field in fields.items():
         if name in given:
             arguments[name] = field.type.value(given[name][1])
         elif field.required:
-            malformed(place, f"{operation.name}: {name} is missing")
+            malformed(place, f"{operation.name}: {name} is missing", "add it")
         else:
             arguments[name] = field.default
     results = Struct({name: may(each) for name, each in operation.results.items()})
     patterns = {}
     for name, (key, each) in expected.items():
         if name not in results.fields:
-            malformed(key, unknown(f"result of {operation.name}", name, results.fields))
+            malformed(key, unknown(f"result of {operation.name}", name, results.fields), None)
         patterns[name] = results.fields[name].type.pattern(each)
     return OperationCall(line_of(place), arguments, Fields(patterns), {name: arguments[name] for name in given})

@@ -28,9 +28,8 @@ def read_profile(node: yaml.Node | None) -> Profile:
         return Profile()
     given = PROFILE.value(node)
     if given["balancer"] == "safe":
-        malformed(
-            pairs(node, "a map")["balancer"][0], "balancer: safe belongs to the balancer layer: not supported yet"
-        )
+        problem = "balancer: safe belongs to the balancer layer: not supported yet"
+        malformed(pairs(node, "a map")["balancer"][0], problem, "leave it out")
     return Profile(
         v6=given["automq_version"] == "V6",
         cancel=given["cancel"],

@@ -25,8 +25,12 @@ INTEGER = re.compile(r"[-+]?(0x[0-9a-fA-F]+|[0-9][0-9_]*)")
 NUMBER = re.compile(r"[-+]?([0-9][0-9_]*(\.[0-9_]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 
+SCHEMA = "see `holdfast scenario schema`"
+"""The remedy for a value of another type, or in another place, than the language has."""
+
+
 class MalformedError(Exception):
-    """A scenario file is outside the language. The text is ``FILE:LINE: problem``."""
+    """A scenario file is outside the language. The text is ``FILE:LINE: problem; remedy``."""
 
     def __init__(self, file: str, line: int, problem: str) -> None:
         super().__init__(f"{file}:{line}: {problem}")
@@ -34,9 +38,10 @@ class MalformedError(Exception):
         self.line = line
 
 
-def malformed(node: yaml.Node, problem: str) -> NoReturn:
-    """Raise MalformedError at a node."""
-    raise MalformedError(node.start_mark.name, line_of(node), problem)
+def malformed(node: yaml.Node, problem: str, remedy: str | None = SCHEMA) -> NoReturn:
+    """Raise MalformedError at a node. ``remedy``: None if the text of the problem ends with one."""
+    text = problem if remedy is None else f"{problem}; {remedy}"
+    raise MalformedError(node.start_mark.name, line_of(node), text)
 
 
 def line_of(node: yaml.Node) -> int:
@@ -50,12 +55,14 @@ def documents(text: str, file: str) -> list[yaml.Node]:
         return [node for node in _compose(text, file) if not is_null(node)]
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise MalformedError(file, mark.line + 1 if mark else 1, error.problem or str(error)) from error
+        problem = f"is no YAML: {error.problem or error}; mend it there"
+        raise MalformedError(file, mark.line + 1 if mark else 1, problem) from error
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
-        raise MalformedError(file, line, f"the character {error.character!r} may not stand in YAML") from error
+        problem = f"the character {error.character!r} may not stand in YAML; write it as an escape in quotes"
+        raise MalformedError(file, line, problem) from error
     except RecursionError as error:
-        raise MalformedError(file, 1, "nested too deeply") from error
+        raise MalformedError(file, 1, "nested too deeply; use fewer lists and maps within one another") from error
 
 
 def _compose(text: str, file: str) -> Iterator[yaml.Node]:
@@ -117,7 +124,7 @@ def pairs(node: yaml.Node, wanted: str) -> Pairs:
             continue
         name = scalar(key, "a key")
         if name in found:
-            malformed(key, f"{name} stands here twice")
+            malformed(key, f"{name} stands here twice", "keep one")
         found[name] = (key, value)
     return merged | found
 
@@ -156,10 +163,10 @@ def integer(node: yaml.Node, wanted: str, *, quoted: bool = False) -> int:
         malformed(node, f"expected {wanted}, found {kind(node)}")
     digits = text.lstrip("+-")
     if len(digits) > 1 and digits[0] == "0" and digits[1] != "x":
-        malformed(node, f"{text} is octal in YAML 1.1 and decimal in YAML 1.2; leave the leading zero out")
+        malformed(node, f"{text} is octal in YAML 1.1 and decimal in YAML 1.2", "leave the leading zero out")
     value = int(text.replace("_", ""), 16 if digits.startswith("0x") else 10)
     if not -(2**63) <= value < 2**63:
-        malformed(node, f"{text} does not fit into 64 bits")
+        malformed(node, f"{text} does not fit into 64 bits", "write a smaller number")
     return value
 
 
@@ -173,4 +180,5 @@ def number(node: yaml.Node, wanted: str) -> float:
 
 def _check_tag(node: yaml.Node) -> None:
     if node.tag not in TAGS:
-        malformed(node, f"tags such as {node.tag.replace('tag:yaml.org,2002:', '!!')} are no part of the language")
+        tag = node.tag.replace("tag:yaml.org,2002:", "!!")
+        malformed(node, f"tags such as {tag} are no part of the language", "leave it out")

@@ -27,7 +27,7 @@ class Type(msgspec.Struct, frozen=True):
         if isinstance(node, yaml.MappingNode) and len(node.value) == 1 and node.value[0][0].value == "any_of":
             choices = items(node.value[0][1], "a list of values")
             if not choices:
-                malformed(node, "any_of is empty, so no value could be right")
+                malformed(node, "any_of is empty, so no value could be right", "give it a value")
             return AnyOf(tuple(self.pattern(each) for each in choices))
         return self.own_pattern(node)
 
@@ -134,7 +134,7 @@ class OneOf(Type, frozen=True):
     def value(self, node: yaml.Node) -> str:
         text = scalar(node, f"one of {', '.join(self.words)}")
         if text not in self.words:
-            malformed(node, unknown(self.what, text, self.words))
+            malformed(node, unknown(self.what, text, self.words), None)
         return text
 
     def schema(self) -> Schema:
@@ -255,13 +255,13 @@ class Struct(Type, frozen=True):
         given = pairs(node, "a map")
         for name, (key, _) in given.items():
             if name not in self.fields:
-                malformed(key, unknown(self.what, name, self.fields))
+                malformed(key, unknown(self.what, name, self.fields), None)
         values: dict[str, Any] = {}
         for name, field in self.fields.items():
             if name in given:
                 values[name] = field.type.value(given[name][1])
             elif field.required:
-                malformed(node, f"{name} is missing")
+                malformed(node, f"{name} is missing", "add it")
             else:
                 values[name] = field.default
         return values
@@ -270,7 +270,7 @@ class Struct(Type, frozen=True):
         entries: dict[Any, Pattern] = {}
         for name, (key, each) in pairs(node, "a map").items():
             if name not in self.fields:
-                malformed(key, unknown(self.what, name, self.fields))
+                malformed(key, unknown(self.what, name, self.fields), None)
             entries[name] = self.fields[name].type.pattern(each)
         return Fields(entries)
 

@@ -126,7 +126,7 @@ def read_case(path: Path, name: str) -> SimulationCase:
             raise CaseError(f"{name}: is a pipe; give a file that `holdfast simulate` has kept")
         case = msgspec.json.decode(path.read_bytes(), type=SimulationCase)
     except OSError as error:
-        raise CaseError(f"{name}: cannot be read: {error.strerror}") from None
+        raise CaseError(f"{name}: cannot be read: {error.strerror}; mend that, or name another file") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         remedy = "give a file that `holdfast simulate` has kept"
         raise CaseError(f"{name}: {_printable(str(error))}; {remedy}") from None

@@ -137,9 +137,9 @@ class Config:
         if self.is_model:
             self.walk_options(self.seed, 0)
         if self.stop_after is not None and self.stop_after < 1:
-            raise UsageError(f"--stop-after {self.stop_after}: choose a number from 1")
+            raise UsageError(f"--stop-after {self.stop_after}: it is out of range; choose a number from 1")
         if self.traces > MOST_RUNS or self.traces < 1:
-            raise UsageError(f"--runs {self.traces}: choose a number from 1 to {MOST_RUNS:,}")
+            raise UsageError(f"--runs {self.traces}: it is out of range; choose a number from 1 to {MOST_RUNS:,}")
 
     def to_json(self) -> str:
         """The configuration as JSON on one line. Equal configurations give equal texts."""
@@ -165,5 +165,5 @@ def read_config(place: str, text: str) -> Config:
         if min(numbers) < 1:
             raise ValueError(f"{numbers} are no numbers above 0")
     except ValueError as error:
-        raise UsageError(f"{place}: its configuration cannot be understood ({error})") from None
+        raise UsageError(f"{place}: its configuration cannot be understood ({error}); begin another campaign") from None
     return config

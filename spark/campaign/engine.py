@@ -187,7 +187,7 @@ class _Advance:
         if done and lost:
             raise StorageError(
                 f"{self.storage.name}: {len(lost)} units were run, and their files are not there (the first is "
-                f"{unit_path('runs', lost[0])}): executors must write where the driver reads, to a folder that all "
+                f"{unit_path('runs', lost[0])}); let executors write where the driver reads, to a folder that all "
                 "machines share or to s3://"
             )
         return done

@@ -92,7 +92,7 @@ def check_numbers(traces: int, cores: int, cores_per_machine: int) -> None:
     """Raise UsageError if a number of a plan is out of range."""
     for name, value, most in (("--runs", traces, MOST_RUNS), ("--cores", cores, 10**6)):
         if not 1 <= value <= most:
-            raise UsageError(f"{name} {value}: choose a number from 1 to {most:,}")
+            raise UsageError(f"{name} {value}: it is out of range; choose a number from 1 to {most:,}")
     if cores_per_machine < 1:
         raise UsageError(f"a machine with {cores_per_machine} cores runs nothing; choose a number from 1")
 
@@ -129,7 +129,7 @@ def parse_count(option: str, text: str) -> int:
         whole, part, power = found[1], (found[2] or "").rstrip("0"), int(found[3] or 0)
         if len(part) <= power:
             return int(whole + part + "0" * (power - len(part)))
-    raise UsageError(f"{option} {text}: write a whole number, such as 10000000, 1_000_000 or 1e12")
+    raise UsageError(f"{option} {text}: it is no whole number; write one, such as 10000000, 1_000_000 or 1e12")
 
 
 # In words ----------------------------------------------------------------------------------------------------------

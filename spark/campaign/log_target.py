@@ -197,7 +197,7 @@ class ReadyLogs:
         """The answer about the log with this name."""
         data = self.target.storage.read(name)
         if data is None:
-            raise StorageError(f"{self.target.storage.name}: {name} is not there any more")
+            raise StorageError(f"{self.target.storage.name}: {name} is not there any more; put it back")
         with TemporaryFolder("log") as folder:
             path = folder / "log"
             path.write_bytes(data)

@@ -24,6 +24,9 @@ TOGETHER = 64
 READERS = 4 + (os.cpu_count() or 1)
 """The number of files that are fetched or decoded at the same time."""
 
+RESTORE = "put the file back as it was, or begin another campaign"
+"""The remedy for a damaged file that no unit can write anew."""
+
 Row = Mapping[str, Any]
 
 
@@ -51,7 +54,7 @@ def read_campaign(storage: FileStorage) -> CampaignHeader:
     if not OLDEST <= row["version"] <= VERSION:
         raise UsageError(
             f"{storage.name}: its tables have version {row['version']} (holdfast {row['holdfast']}), and this holdfast "
-            f"reads versions {OLDEST} to {VERSION}"
+            f"reads versions {OLDEST} to {VERSION}; use that one, or begin another campaign"
         )
     return CampaignHeader(
         version=row["version"],
@@ -92,24 +95,21 @@ def unit_row(storage: FileStorage, file: tuple[str, int]) -> tuple[Row, int]:
     data = storage.read(path)
     if data is None:
         raise UsageError(f"{storage.name}: {path} is missing, though the unit is done; {remedy}")
-    try:
-        row = row_of(storage, table, path, data)
-    except UsageError as error:
-        raise UsageError(f"{error}; {remedy}") from None
+    row = row_of(storage, table, path, data, remedy)
     if row["unit"] != unit:
         raise UsageError(f"{storage.name}: {path} holds unit {row['unit']:,}; {remedy}")
     return row, len(data)
 
 
-def row_of(storage: FileStorage, table: str, path: str, data: bytes) -> Row:
-    """The only row of a file. Raises UsageError if the file has another number of rows."""
-    rows = rows_of(storage, table, path, data)
+def row_of(storage: FileStorage, table: str, path: str, data: bytes, remedy: str = RESTORE) -> Row:
+    """The only row of a file. Raises UsageError, with the remedy, if the file has another number of rows."""
+    rows = rows_of(storage, table, path, data, remedy)
     if len(rows) != 1:
-        raise UsageError(f"{storage.name}: {path} has {len(rows):,} rows instead of 1")
+        raise UsageError(f"{storage.name}: {path} has {len(rows):,} rows instead of 1; {remedy}")
     return rows[0]
 
 
-def rows_of(storage: FileStorage, table: str, path: str, data: bytes) -> Sequence[Row]:
+def rows_of(storage: FileStorage, table: str, path: str, data: bytes, remedy: str = RESTORE) -> Sequence[Row]:
     """The rows of a file.
 
     Raises UsageError if it is no Parquet file, was altered, or has other columns than the table.
@@ -117,11 +117,11 @@ def rows_of(storage: FileStorage, table: str, path: str, data: bytes) -> Sequenc
     try:
         rows = from_parquet(data)
     except AlteredError as error:
-        raise UsageError(f"{storage.name}: {path} is not as it was written: {error}") from None
+        raise UsageError(f"{storage.name}: {path} is not as it was written: {error}; {remedy}") from None
     except (pa.ArrowException, OSError, ValueError) as error:
         reason = next(iter(str(error).splitlines()), type(error).__name__).rstrip(".")
-        raise UsageError(f"{storage.name}: {path} cannot be read as Parquet: {reason}") from None
+        raise UsageError(f"{storage.name}: {path} cannot be read as Parquet: {reason}; {remedy}") from None
     found = [with_added(table, row) for row in rows]
     if found and list(found[0]) != SCHEMAS[table].names:
-        raise UsageError(f"{storage.name}: {path} has other columns than the table {table}; it is not of this campaign")
+        raise UsageError(f"{storage.name}: {path} has other columns than the table {table}; {remedy}")
     return found

@@ -18,7 +18,7 @@ from holdfast.trace.text import configuration
 from spark.campaign.config import Config
 from spark.campaign.findings import Finding, ShrunkRun, sighted
 from spark.campaign.moments import MomentSum
-from spark.campaign.places import FINDINGS, case_path, unit_number
+from spark.campaign.places import FINDINGS, case_path, unit_number, unit_path
 from spark.campaign.reading import CampaignHeader, Row, read_campaign, rows_of, units_of
 from spark.campaign.saturation import Growth, Saturation, StateGrowth
 from spark.campaign.words import NO_ANSWER, NOT_JUDGED, WORDS, Words
@@ -201,7 +201,8 @@ def summarise(storage: FileStorage) -> Summary:
     asked = begun.config
     units = sorted(unit_number("runs", name) for name in storage.list("runs"))
     if units and units[-1] >= asked.units:
-        raise UsageError(f"{storage.name}: has unit {units[-1]:,}, and the campaign only {asked.units:,} units")
+        path = unit_path("runs", units[-1])
+        raise UsageError(f"{storage.name}: {path} is there, and the campaign has {asked.units:,} units; remove it")
     summing = _Summing(begun, len(units))
     for unit, parts in units_of(storage, units):
         summing.add(unit, *parts)

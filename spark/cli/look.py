@@ -171,7 +171,7 @@ def plan(
     wanted = parse_count("--runs", runs)
     check_numbers(wanted, cores, cores_per_machine)
     if (place is None) == (target is None):
-        raise UsageError("a plan takes its rates from a campaign (name its place) or from a model (--target): name one")
+        raise UsageError("a plan takes its rates from a campaign (name its place) or from a model (--target); name one")
     if target is not None:
         rates = _measure(target, scope, depth, wanted)
     else:

@@ -105,7 +105,7 @@ class SparkSettings:
         master = read_master(self.master)
         if self.deploy_mode != "client":
             raise UsageError(
-                f"--deploy-mode is {self.deploy_mode}: the driver is this command, so it can only be client"
+                f"--deploy-mode is {self.deploy_mode}, and the driver is this command; write client, or leave it out"
             )
         of_clusters = {
             "--executor-memory": self.executor_memory,
@@ -117,11 +117,11 @@ class SparkSettings:
         for option, value in of_clusters.items():
             if value is not None and master.local:
                 raise UsageError(
-                    f"{option} is for a cluster, and --master is {self.master}: the cores stand there, as in local[2], "
-                    "and --driver-memory is the memory"
+                    f"{option} is for a cluster, and --master is {self.master}; give the cores there, as in local[2], "
+                    "and the memory with --driver-memory"
                 )
             if isinstance(value, int) and value < 1:
-                raise UsageError(f"{option} is {value}; it is at least 1")
+                raise UsageError(f"{option} is {value}; give at least 1")
         for option, size in (("--driver-memory", self.driver_memory), ("--executor-memory", self.executor_memory)):
             if size is not None and _SIZE.fullmatch(size) is None:
                 raise UsageError(f"{option} is {size!r}; write a size such as 512m or 2g")

@@ -256,8 +256,8 @@ def _limits(budget: str | None) -> Budget:
     limits = Budget() if budget is None else Budget.parse(budget)
     if limits.states is not None or limits.memory_bytes is not None:
         raise UsageError(
-            f"--budget {budget}: a campaign is limited by time alone; it stores no states, and its memory is Spark's "
-            "(--executor-memory)"
+            f"--budget {budget}: a campaign stores no states, and its memory is Spark's; limit its time, or "
+            "give --executor-memory"
         )
     return limits
 

@@ -27,6 +27,10 @@ _TICK = 0.05
 """Seconds between two checks whether the process listens."""
 
 
+AGAIN = "mend that, and start the command again"
+"""The remedy after a failure of Spark, whose own words say what is to be mended."""
+
+
 class LostSparkError(HoldfastError):
     """Spark did not start, or ended before it had an answer (exit code 20)."""
 
@@ -70,7 +74,7 @@ class Jvm:
                 break
         code = self.process.poll()
         ended = f"Java took longer than {STARTING} s" if code is None else f"Java ended with {code}"
-        raise LostSparkError(f"Spark did not start: {self.said() or ended}")
+        raise LostSparkError(f"Spark did not start: {self.said() or ended}; {AGAIN}")
 
     def ended(self, within: float = 0) -> str | None:
         """How the process ended, in words; None if it still runs after ``within`` seconds."""

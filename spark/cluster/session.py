@@ -24,7 +24,7 @@ import pyarrow as pa
 from holdfast.check.temporary_folder import TemporaryFolder
 from holdfast.ir.errors import HoldfastError, UsageError
 from spark.cluster.java import EXTRA, spark_java
-from spark.cluster.jvm import Jvm, LostSparkError
+from spark.cluster.jvm import AGAIN, Jvm, LostSparkError
 from spark.cluster.settings import (
     LOG4J2,
     LOG4J2_FILE,
@@ -197,11 +197,11 @@ class Cluster:
         except Exception as error:
             said = failure(str(error))
             if said is not None:
-                raise TaskError(f"a task on Spark failed: {said}") from error
+                raise TaskError(f"a task on Spark failed: {said}; please report it") from error
             ended = self._jvm.ended(within=_NOTICING)
             if ended is not None:
-                raise LostSparkError(f"Spark ended: {ended}") from error
-            raise LostSparkError(f"Spark failed: {_line_of(error)}") from error
+                raise LostSparkError(f"Spark ended: {ended}; {AGAIN}") from error
+            raise LostSparkError(f"Spark failed: {_line_of(error)}; {AGAIN}") from error
 
 
 def start_cluster(options: SparkOptions) -> Cluster:
@@ -214,7 +214,7 @@ def start_cluster(options: SparkOptions) -> Cluster:
     try:
         import pyspark  # noqa: PLC0415 - half a second that only Spark costs, and it may be missing
     except ImportError as error:
-        raise UsageError(f"Spark is missing: {EXTRA}") from error
+        raise UsageError(f"Spark is missing; {EXTRA}") from error
     java = spark_java()
     check_reachable(master)
     home = TemporaryFolder("spark")
@@ -282,12 +282,12 @@ def _within(seconds: float, step: Callable[[], _T], otherwise: str, jvm: Jvm) ->
         return given.result(timeout=seconds)
     except TimeoutError:
         said = jvm.said()
-        raise LostSparkError(f"{otherwise} within {seconds:g} s{said and ': '}{said}") from None
+        raise LostSparkError(f"{otherwise} within {seconds:g} s{said and ': '}{said}; {AGAIN}") from None
     except Exception as error:
         line = _line_of(error)
         # Another thread of Java has failed: the cause is in Java's log, not in this error.
         line = (jvm.said() or line) if "stopped SparkContext" in line or jvm.ended(within=0) else line
-        raise LostSparkError(f"Spark did not start: {line}") from error
+        raise LostSparkError(f"Spark did not start: {line}; {AGAIN}") from error
 
 
 def _line_of(error: Exception) -> str:

@@ -100,12 +100,12 @@ def read_master(text: str) -> Master:
     if local is not None:
         cores, failures = local["cores"] or "1", local["failures"] or str(ATTEMPTS)
         if cores == "0" or int(failures) == 0:
-            raise UsageError(f"--master is {text}: it needs at least one core and one attempt, as in local[2]")
+            raise UsageError(f"--master is {text}, without a core or an attempt; write at least one, as in local[2]")
         return Master(f"local[{cores},{failures}]", local=True)
     other = _OTHER.fullmatch(text)
     if other is None or any(_ADDRESS.fullmatch(part) is None for part in _addresses(other)):
         raise UsageError(
-            f"--master is {text!r}; it is local, local[2], local[*], spark://HOST:PORT, yarn, k8s://URL "
+            f"--master is {text!r}; write local, local[2], local[*], spark://HOST:PORT, yarn, k8s://URL "
             "or local-cluster[EXECUTORS,CORES,MEGABYTES]"
         )
     return Master(text, local=False)

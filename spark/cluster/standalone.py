@@ -27,7 +27,7 @@ from holdfast.check.temporary_folder import TemporaryFolder
 from holdfast.ir.errors import HoldfastError, UsageError
 from holdfast.ir.printable import printable
 from spark.cluster.java import EXTRA, spark_java
-from spark.cluster.jvm import LostSparkError
+from spark.cluster.jvm import AGAIN, LostSparkError
 from spark.cluster.keeper import ENDING, ClusterPlan, ClusterStart
 from spark.cluster.processes import end_session
 from spark.cluster.settings import LOG4J2, LOG4J2_FILE, LOOPBACK
@@ -67,7 +67,7 @@ class ClusterSize:
         """Raise UsageError for a value out of range."""
         for option, value in (("--workers", self.workers), ("--cores", self.cores)):
             if value < 1:
-                raise UsageError(f"{option} is {value}; it is at least 1")
+                raise UsageError(f"{option} is {value}; give at least 1")
         if _MEMORY.fullmatch(self.memory) is None:
             raise UsageError(f"--memory is {self.memory!r}; write a size such as 1g or 1536m")
 
@@ -105,10 +105,10 @@ class StandaloneCluster:
             assert keeper.stdout is not None
             line = keeper.stdout.readline()
             if not line:
-                raise LostSparkError("the cluster did not start: its keeper has ended")
+                raise LostSparkError(f"the cluster did not start: its keeper has ended; {AGAIN}")
             start = msgspec.json.decode(line, type=ClusterStart)
             if start.error:
-                raise LostSparkError(f"the cluster did not start: {start.error}")
+                raise LostSparkError(f"the cluster did not start: {start.error}; {AGAIN}")
         except BaseException:
             _end(keeper, made)
             raise
@@ -155,7 +155,7 @@ def spark_of(python: str) -> Path:
     if ran.returncode != 0:
         raise UsageError(f"--python {python}: it does not run as a Python of version {own}; {remedy}")
     if version != own:
-        raise UsageError(f"--python {python}: it is Python {version}, and this is {own}; Spark needs the same version")
+        raise UsageError(f"--python {python}: it is Python {version}, and this is {own}; {remedy}")
     if not home:
         raise UsageError(f"--python {python}: it has no pyspark; {remedy}")
     return Path(home)
@@ -270,7 +270,7 @@ def main(arguments: Sequence[str]) -> int:
             )
             print(note, file=sys.stderr, flush=True)  # noqa: T201 - as above
             cluster.wait()
-        raise LostSparkError("the cluster has ended: its keeper was killed")
+        raise LostSparkError(f"the cluster has ended: its keeper was killed; {AGAIN}")
     except KeyboardInterrupt:
         return 0
     except HoldfastError as error:

@@ -137,7 +137,9 @@ class FolderStorage:
         return Path(self.root, path)
 
     def _failed(self, what: str, path: str, error: OSError) -> StorageError:
-        return StorageError(f"{self.name}: {path} could not be {what}: {error.strerror or error}")
+        return StorageError(
+            f"{self.name}: {path} could not be {what}: {error.strerror or error}; mend that, and start again"
+        )
 
 
 @attrs.frozen
@@ -220,15 +222,15 @@ class BucketStorage:
         if kind in {"EndpointConnectionError", "ConnectTimeoutError", "ReadTimeoutError", "ConnectionClosedError"}:
             return f"{where} cannot be reached ({kind}); mend --s3, or start what listens there"
         if kind in {"SSLError", "ProxyConnectionError"}:
-            return f"{where} cannot be reached ({kind})"
-        return f"{where} said {code or kind}"
+            return f"{where} cannot be reached ({kind}); mend its certificate, or the proxy"
+        return f"{where} said {code or kind}; look there, and start again"
 
 
 def open_storage(out: str, s3: str | None, option: str = "--out") -> FileStorage:
     """The storage that the option's value ``out`` and ``--s3`` name. Raises UsageError for invalid values."""
     if not out.startswith("s3://"):
         if "://" in out:
-            raise UsageError(f"{option} is {_without_user(out)}; it is a folder, or s3://BUCKET/PREFIX")
+            raise UsageError(f"{option} is {_without_user(out)}; name a folder, or s3://BUCKET/PREFIX")
         if s3 is not None:
             raise UsageError(f"--s3 says where s3://BUCKET/PREFIX lies, and {option} is {out}; leave one out")
         if not out:
@@ -241,7 +243,7 @@ def open_storage(out: str, s3: str | None, option: str = "--out") -> FileStorage
         raise UsageError(f"{option} is {_without_user(out)}; write s3://BUCKET/PREFIX, the bucket in small letters")
     parts = [part for part in (found[2] or "").split("/") if part]
     if any(part in {".", ".."} for part in parts):
-        raise UsageError(f"{option} is {out}: a prefix has no . or .. in it")
+        raise UsageError(f"{option} is {out}, and a prefix has no . or .. in it; leave them out")
     prefix = "".join(f"{part}/" for part in parts)
     return BucketStorage(
         name=out, bucket=found[1], prefix=prefix, url=None if s3 is None else _read_url(s3), option=option
@@ -280,7 +282,7 @@ def _client(url: str | None) -> S3Client:
         import boto3  # noqa: PLC0415 - half a second that only S3 costs
         from botocore.config import Config  # noqa: PLC0415 - as boto3
     except ImportError as error:
-        raise UsageError("s3:// needs boto3: pip install 'holdfast[s3]'") from error
+        raise UsageError("s3:// needs boto3; pip install 'holdfast[s3]'") from error
     config = Config(
         connect_timeout=_CONNECTING,
         read_timeout=_READING,

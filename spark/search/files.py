@@ -53,7 +53,9 @@ class Scratch(FolderStorage):
             draft.write_bytes(data)
             draft.replace(place)
         except OSError as error:
-            raise StorageError(f"{self.name}: {path} cannot be written: {error.strerror or error}") from error
+            raise StorageError(
+                f"{self.name}: {path} cannot be written: {error.strerror or error}; mend that, and start again"
+            ) from error
 
 
 def opening(part: int) -> str:

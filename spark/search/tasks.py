@@ -91,7 +91,9 @@ class SearchSite:
         if self.kernel not in _machines:
             data = self.storage.read(KERNEL)
             if data is None or digest(data) != self.kernel:
-                raise UsageError(f"{self.storage.name}: {KERNEL} is not that of this search; two searches write there")
+                raise UsageError(
+                    f"{self.storage.name}: {KERNEL} is not that of this search; give each search a folder of its own"
+                )
             found = json.loads(data)
             _machines[self.kernel] = TaskKernel(build(found["source"]), found["words"], found["fan"])
         return _machines[self.kernel]

@@ -123,7 +123,7 @@ def test_the_text_of_a_property_means_the_property(
         ("\0", "of the model language"),
         ("not " * 120 + "one_handle", "nested too deeply"),
         ("(" * 300, "too many nested parentheses"),
-        ("1" * 2001, "the expression has 2,001 characters; 2,000 is the most"),
+        ("1" * 2001, "the expression has 2,001 characters; write at most 2,000"),
     ],
 )
 def test_what_means_nothing(compiler: ExpressionCompiler, text: str, said: str) -> None:

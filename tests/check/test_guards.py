@@ -104,7 +104,7 @@ def test_results_of_other_models_stay(compiled: Compiled, stored: dict[str, Any]
         ('id = "G-01"\n', "", "is no list of guards"),
         ('id = "G-01"', "id = 1", "is no list of guards"),
         ('id = "G-02"', 'id = "G-01"', "G-01 stands there twice"),
-        ('missing = "nodes that crash"', "", "G-02 wants either mutants or a text that says what is missing"),
+        ('missing = "nodes that crash"', "", "G-02 has both mutants and missing, or none of them; give one"),
         ('mutants = ["later:LS-01"]', 'mutants = ["LS-01"]', "G-03: 'LS-01' names no mutant; write MODEL:MUTANT"),
         ('protects = "LS-11"', 'protects = "LS-11"\ncolour = "red"', "is no list of guards"),
         ("[[table]]", "][", "is no list of guards"),

@@ -199,7 +199,7 @@ def test_a_line_in_a_file(tmp_path: Path) -> None:
 def test_what_is_neither_line_nor_file() -> None:
     """A word that names no file, an empty argument and a wrong line give different errors."""
     for what, problem in (
-        ("ownership", "there is no file 'ownership'; a run is an ITF file"),
+        ("ownership", "there is no file 'ownership'; give an ITF file"),
         ("", "neither line nor file in an empty argument"),
         ("ownership tiny", "the line, column 15: the fingerprint is missing"),
         ("x" * 5000, "there is no file"),

@@ -39,7 +39,9 @@ def test_numbers_have_limits(option: str, least: int, most: int | None) -> None:
     if most is not None:
         assert (refused(most), refused(most + 1)) == (False, True)
     option = "runs" if option == "traces" else option
-    assert all(re.match(rf"--{option} -?\d+: choose a number from {least} to \d", each) for each in said)
+    assert all(
+        re.match(rf"--{option} -?\d+: it is out of range; choose a number from {least} to \d", each) for each in said
+    )
 
 
 def test_what_makes_the_same_runs() -> None:

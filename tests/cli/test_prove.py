@@ -188,7 +188,7 @@ def test_only_models_of_the_folder_are_stored(holdfast: Run) -> None:
     """--update works only for models in models/, without variants or removed rules."""
     Path("models").mkdir()
     Path("models/two.py").write_text(EXAMPLE.read_text())
-    assert "--update stores what is found of the models in" in holdfast("prove", EXAMPLE, "--ablate", "--update").err
+    assert "--update stores results of the models in" in holdfast("prove", EXAMPLE, "--ablate", "--update").err
     refused = holdfast("prove", "two", "--ablate", "--update", "--without", "TP-02")
     assert "leave out --variant and --without" in refused.err
     assert holdfast("prove", "two", "--ablate", "--update").code == 0

@@ -99,7 +99,11 @@ def test_standard_input(holdfast: Run, monkeypatch: pytest.MonkeyPatch, what: st
 
 @pytest.mark.parametrize(
     ("text", "problem"),
-    [("", "holds no line"), ("a b\nc d\n", "holds 2 lines; give one"), ("counter.py\n", "the scope is missing")],
+    [
+        ("", "is empty; give a replay line"),
+        ("a b\nc d\n", "holds 2 lines; give one"),
+        ("counter.py\n", "the scope is missing"),
+    ],
 )
 def test_standard_input_without_a_line(holdfast: Run, monkeypatch: pytest.MonkeyPatch, text: str, problem: str) -> None:
     """Standard input without exactly one line ends with 2, and names in it are not opened as files."""
@@ -155,7 +159,7 @@ def test_a_file_is_replayed(holdfast: Run) -> None:
     [
         ([], "requires an argument"),
         (["counter.py"], "counter.py: contains no run"),
-        (["nothing"], "there is no file 'nothing'; a run is an ITF file"),
+        (["nothing"], "there is no file 'nothing'; give an ITF file"),
         (["."], "is a folder; name a file in it"),
         (["counter.py tiny"], "the line, column 16: the fingerprint is missing"),
         (["nowhere tiny #0000000000000000 -:"], "there is no model 'nowhere'"),

@@ -146,7 +146,7 @@ def test_without_an_implementation_the_models_are_all(counting: Path, holdfast: 
         (["st-14"], "no rule is called 'st-14'; the nearest are ST-14"),
         (["CK-01.flog"], "CK-01 has no part 'flog'; its parts: CK-01.unknown, CK-01.expired, CK-01.flag"),
         (["ST-14.x"], "ST-14 has no part 'x'; its parts: none"),
-        (["--json"], "--json wants the id of a rule"),
+        (["--json"], "--json prints rules, and none is named; give an id, such as ST-14"),
         (["ST-14", "--pages", "docs"], "--pages writes all pages and prints no rule"),
         (["--pages", "no/such"], "no/such/autobalancer.md"),
     ],

@@ -129,7 +129,7 @@ def test_the_picture_is_the_same_again(holdfast: Run, handover: str) -> None:
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
-        ([], "show wants a run: a file, or a line as `holdfast replay` takes it"),
+        ([], "no run is given; name a file, or give a line as `holdfast replay` takes it"),
         (["none.json"], "there is no file 'none.json'"),
         (
             ["run.itf.json", "--model", "table.py", "--only", "ownr"],
@@ -143,7 +143,7 @@ def test_the_picture_is_the_same_again(holdfast: Run, handover: str) -> None:
             ["run.itf.json", "--model", "table.py", "--why", "epochs_grow"],
             "--why epochs_grow: it is violated nowhere in this run",
         ),
-        (["run.itf.json", "--why", "a", "b"], "--why a b: name one property"),
+        (["run.itf.json", "--why", "a", "b"], "--why a b: these are 2 properties; name one"),
         (["run.itf.json", "--svg", "no/run.svg"], "no/run.svg: cannot be written: No such file or directory"),
         (["cut.itf.json"], "cut.itf.json"),
         (["empty.itf.json"], "empty.itf.json: is empty"),

@@ -54,7 +54,9 @@ def test_disagreement_ends_with_1(holdfast: Run, counter: str, monkeypatch: pyte
     assert (said["verdict"], said["exit_code"], said["tlc"]["states"]) == ("disagrees", 1, 8)
 
 
-@pytest.mark.parametrize(("error", "code"), [(TlcError("TLC contradicts itself"), 1), (NoAnswerError("TLC ended"), 20)])
+@pytest.mark.parametrize(
+    ("error", "code"), [(TlcError("TLC contradicts itself; report it"), 1), (NoAnswerError("TLC ended; try again"), 20)]
+)
 def test_an_error_of_tlc_has_a_code(
     holdfast: Run, counter: str, monkeypatch: pytest.MonkeyPatch, error: HoldfastError, code: int
 ) -> None:

@@ -175,12 +175,12 @@ def test_a_run_is_written_as_itf(holdfast: Run) -> None:
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
-        (["--seed", "lucky"], "--seed lucky: write a number, or hexadecimal such as 0x5eed"),
+        (["--seed", "lucky"], "--seed lucky: it is no number; write one, or hexadecimal such as 0x5eed"),
         (["--seed", "0x10000000000000000"], "choose a number from 0 to 18446744073709551615"),
-        (["--runs", "0"], "--runs 0: choose a number from 1 to"),
-        (["--depth", "1000001"], "--depth 1000001: choose a number from 1 to 1000000"),
-        (["--run", "-1"], "--run -1: choose a number from 0 to"),
-        (["--pct", "0"], "--pct 0: choose a number from 1 to"),
+        (["--runs", "0"], "--runs 0: it is out of range; choose a number from 1 to"),
+        (["--depth", "1000001"], "--depth 1000001: it is out of range; choose a number from 1 to 1000000"),
+        (["--run", "-1"], "--run -1: it is out of range; choose a number from 0 to"),
+        (["--pct", "0"], "--pct 0: it is out of range; choose a number from 1 to"),
         (["--pct-sort", "Node"], "add --pct, such as --pct 3"),
         (["--pct", "2", "--pct-sort", "Count"], "has a parameter of sort 'Count'"),
         (["--cores", "0"], "--cores"),

@@ -77,4 +77,4 @@ def test_the_extra_is_named_where_it_is_missing(
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "textual", None)
     assert main(["explore", "ownership"]) == 2
-    assert capsys.readouterr().err == "holdfast: holdfast explore needs textual: pip install 'holdfast[explore]'\n"
+    assert capsys.readouterr().err == "holdfast: holdfast explore needs textual; pip install 'holdfast[explore]'\n"

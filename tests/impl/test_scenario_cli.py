@@ -113,7 +113,7 @@ def test_each_malformed_file_of_a_folder_is_named(capsys: Captured) -> None:
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        ((), "name scenario files"),
+        ((), "no scenario is given; name files"),
         (("nowhere.yaml",), "there is no such file"),
         (("empty",), "holds no scenario files"),
         (("good.yaml", "--without", "ST-99"), "unknown label ST-99; known: ST-11, ST-12,"),
@@ -121,7 +121,7 @@ def test_each_malformed_file_of_a_folder_is_named(capsys: Captured) -> None:
         (("good.yaml", "--without", "XX"), "unknown label XX; known: CA-N, CK-N,"),
         (("good.yaml", "--without", "WL-08"), "unknown label WL-08; known: CA-N, CK-N,"),
         (("good.yaml", "--switch", "AM-77"), "unknown switch AM-77; known: AM-02, AM-04,"),
-        (("good.yaml", "--switch", "AM-03"), "AM-03 is a spot of brokers, and a scenario runs a controller alone"),
+        (("good.yaml", "--switch", "AM-03"), "AM-03 is a spot of brokers, and a scenario has none; leave it out"),
         (("good.yaml", "--switch", "AM-12"), "AM-12 cannot be built in: AutoMQ fails with an error"),
         (("good.yaml", "--failover-at", "2"), "the longest scenario ends with step 1; give no more"),
         (("good.yaml", "--failover-at", "never"), "give the number of a step, from 1, or all"),

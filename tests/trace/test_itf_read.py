@@ -260,7 +260,7 @@ def test_two_stories_are_an_error(meta: dict[str, Any], problem: str) -> None:
     variables = {"mbt::actionTaken": "grow", "mbt::nondetPicks": {"by": {"tag": "Some", "value": 1}}}
     with pytest.raises(UsageError) as caught:
         trace_of({"x": 1} | variables, {"x": 2, "#meta": meta} | variables)
-    assert str(caught.value) == f"x.itf.json: {problem}"
+    assert str(caught.value) == f"x.itf.json: {problem}; give an ITF file as its tool wrote it"
 
 
 # Round trips -----------------------------------------------------------------------------------------------------
@@ -302,9 +302,9 @@ def test_generated_files_are_shown() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "is empty; a run is an ITF file"),
+        ("", "is empty; give an ITF file"),
         (" \n", "is empty"),
-        ("hello", "contains no run; a run is an ITF file"),
+        ("hello", "contains no run; give an ITF file"),
         ('{"vars": ["x"], "states": [{"x": 1}', "1:36: is no JSON: Expecting ',' delimiter (the file ends too early"),
         ('{"vars": ["x', "1:11: is no JSON: Unterminated string starting at (the file ends too early"),
         ('{"vars": [x]}', "1:11: is no JSON: Expecting value;"),
@@ -320,8 +320,8 @@ def test_generated_files_are_shown() -> None:
         ('{"vars": [], "states": [{"y": 1}]}', "state 0 gives y, which neither vars nor params names"),
         ('{"#meta": 3, "states": [{}]}', "#meta is no object"),
         ('{"vars": [], "states": [{"#meta": 3}]}', "state 0: #meta is no object"),
-        ('{"vars": [], "states": [{}], "loop": 1}', "loop is 1; it is the index of a state, 0 to 0"),
-        ('{"vars": [], "states": [{}], "loop": true}', "loop is True; it is the index of a state"),
+        ('{"vars": [], "states": [{}], "loop": 1}', "loop is 1, and not the index of a state, 0 to 0"),
+        ('{"vars": [], "states": [{}], "loop": true}', "loop is True, and not the index of a state"),
         ("[" * 100_000, "its JSON nests too deeply to be a run"),
         ('{"vars": ["x"], "states": [{"x": ' + "[" * 500 + "]" * 500 + "}]}", "state 0: x: a value nests deeper than"),
     ],

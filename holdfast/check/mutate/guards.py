@@ -17,7 +17,7 @@ from attrs.validators import deep_iterable, deep_mapping, instance_of
 
 from holdfast.check.json_values import sealed, unsealed
 from holdfast.check.mutate.result import MutantRow, MutationReport
-from holdfast.ir.errors import UsageError
+from holdfast.ir.errors import UsageError, unreadable
 
 GUARDS = "guards.toml"
 RESULTS = "mutants.json"
@@ -81,7 +81,7 @@ def read_guards(path: Path) -> list[GuardTable]:
             for table in found
         ]
     except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
+        raise unreadable(path, error) from error
     except (KeyError, TypeError, ValueError) as error:
         raise UsageError(f"{path}: is no list of guards ({error}); mend it") from error
     seen: set[str] = set()
@@ -90,7 +90,7 @@ def read_guards(path: Path) -> list[GuardTable]:
             raise UsageError(f"{path}: {guard.id} stands there twice; keep one")
         seen.add(guard.id)
         if bool(guard.mutants) == bool(guard.missing):
-            raise UsageError(f"{path}: {guard.id} wants either mutants or a text that says what is missing")
+            raise UsageError(f"{path}: {guard.id} has both mutants and missing, or none of them; give one")
         for name in guard.mutants:
             if ":" not in name:
                 raise UsageError(f"{path}: {guard.id}: {name!r} names no mutant; write MODEL:MUTANT")
@@ -154,7 +154,7 @@ def read_results(path: Path) -> dict[str, Any]:
             except ValueError as error:
                 raise ValueError(f"{name}: {error}") from None
     except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
+        raise unreadable(path, error) from error
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise UsageError(
             f"{path}: holds no results of mutants ({error}); remove it and run `holdfast mutate --update`"

@@ -21,7 +21,7 @@ from holdfast.check.prove.prover import SolverLimits
 from holdfast.check.prove.result import ProofResult, PropertyProof, Suggestion
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET, UNSHOWN
 from holdfast.check.worker_pool import WorkerPool
-from holdfast.ir.errors import UsageError
+from holdfast.ir.errors import UsageError, unreadable
 from holdfast.ir.system import Property, System
 
 ROUNDS = 3
@@ -298,7 +298,7 @@ def read_ablations(path: Path) -> dict[str, Any]:
             ):
                 raise TypeError("a row names no lemma")
     except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
+        raise unreadable(path, error) from error
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise UsageError(
             f"{path}: holds no lemmas ({error}); remove it, and run `holdfast prove --ablate --update` of each model"

@@ -16,7 +16,7 @@ from typing import Any
 import attrs
 
 from holdfast.check.mutate.guards import GUARDS, GuardTable, read_guards
-from holdfast.ir.errors import UsageError
+from holdfast.ir.errors import UsageError, unreadable
 from holdfast.ir.load import model_folders, names_in
 
 RULES = "rules"
@@ -140,7 +140,7 @@ def _page(path: Path, tables: Sequence[GuardTable]) -> Page:
         _know(found, {"section"})
         sections = tuple(_section(path.stem, section, tables) for section in found["section"])
     except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
+        raise unreadable(path, error) from error
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise UsageError(f"{path}: is no list of rules ({error}); mend it") from error
     return Page(path.stem, sections)

@@ -146,7 +146,8 @@ def read_checkpoint(path: Path) -> StoredSearch:
         # A checkpoint of an older version has no digest. ``refuse_another`` refuses it by its version.
         altered = header["version"] == VERSION and digest != _digest(arrays)
     except OSError as error:
-        raise UsageError(f"checkpoint {path} cannot be read: {error.strerror or 'it is no checkpoint'}") from error
+        reason = error.strerror or "it is no checkpoint"
+        raise UsageError(f"checkpoint {path} cannot be read: {reason}; start again without --resume") from error
     except Exception as error:
         raise _broken(path) from error
     if altered:

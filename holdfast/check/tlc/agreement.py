@@ -16,7 +16,7 @@ import attrs
 from holdfast.check.budget import Budget
 from holdfast.check.json_values import written_by
 from holdfast.check.search.engine import search
-from holdfast.check.tlc.answer import TlcAnswer, TlcError, answer_of
+from holdfast.check.tlc.answer import REPORT, TlcAnswer, TlcError, answer_of
 from holdfast.check.tlc.process import NoAnswerError, TlcOutput, Tools, run_tlc
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Scope, System
@@ -237,7 +237,7 @@ class SecondOpinion:
         try:
             replayer, script = self.fitted(run)
         except UsageError as error:
-            raise TlcError(f"the model cannot take TLC's run: {error}") from None
+            raise TlcError(f"the model cannot take TLC's run: {error}; {REPORT}") from None
         trace = replayer.trace(script, None)
         assert isinstance(trace, Trace), "every step was found to be possible"
         return attrs.evolve(trace, loop=run.loop)

@@ -42,6 +42,10 @@ _TOO_LARGE = re.compile(r"(?:Overflow when computing|TLC can't handle a number t
 Verdict = Literal["exhausted", "violated", "deadlock", "step", "liveness"]
 
 
+REPORT = "please report it, with the module that `holdfast tla` writes"
+"""The remedy for a fault of TLC or of the module, which no user can mend."""
+
+
 class TlcError(HoldfastError):
     """TLC could not check the model, or contradicts itself: the generated module is faulty (exit code 1)."""
 
@@ -96,7 +100,7 @@ def answer_of(said: TlcOutput) -> TlcAnswer:
     failure = next((m for m in other if m.kind in ERROR_CLASSES and m.number not in PART_OF_ANSWER), None)
     # A killed TLC may have printed an answer before, but the search behind it is not complete.
     if said.signal is not None or (answer is None and failure is None):
-        raise NoAnswerError(f"TLC ended before it had an answer ({_ending(said)})")
+        raise NoAnswerError(f"TLC ended before it had an answer ({_ending(said)}); start it again")
     if answer is None or (failure is not None and answer.number == SUCCESS):
         assert failure is not None
         large = _TOO_LARGE.search(said.text)
@@ -104,11 +108,11 @@ def answer_of(said: TlcOutput) -> TlcAnswer:
             raise NoAnswerError(
                 f"TLC computes with 32 bits, and cannot compute {large[1]}; choose a smaller scope, or smaller numbers"
             )
-        raise TlcError(f"TLC cannot check the module: {_line(failure.text)}{_parsing(said.text)}")
+        raise TlcError(f"TLC cannot check the module: {_line(failure.text)}{_parsing(said.text)}; {REPORT}")
     if len({_ANSWERS[each.number] for each in answers}) > 1:
-        raise TlcError(f"TLC says {_line(answer.text)!r} and {_line(answers[-1].text)!r}, which do not agree")
+        raise TlcError(f"TLC says {_line(answer.text)!r} and {_line(answers[-1].text)!r}, which do not agree; {REPORT}")
     if said.code not in _CODES.get(answer.number, _ANY_ERROR):
-        raise TlcError(f"TLC says {_line(answer.text)!r} and ends with {said.code}, which do not agree")
+        raise TlcError(f"TLC says {_line(answer.text)!r} and ends with {said.code}, which do not agree; {REPORT}")
     return _exhausted(messages) if answer.number == SUCCESS else _violation(said, answer)
 
 
@@ -139,7 +143,7 @@ def _exhausted(messages: list[Message]) -> TlcAnswer:
     if starts is None:
         raise TlcError("TLC finished without saying how many initial states it found; is the jar a release of TLC?")
     if left:
-        raise TlcError(f"TLC says that it finished, and that {left} states are left")
+        raise TlcError(f"TLC says that it finished, and that {left} states are left; {REPORT}")
     # TLC's depth counts the states of a run, not its steps, and its generated states include the initial ones.
     return TlcAnswer("exhausted", distinct, generated - _number(starts[1]), _number(depth[1]) - 1)
 
@@ -152,7 +156,7 @@ def _violation(said: TlcOutput, answer: Message) -> TlcAnswer:
     try:
         run = tlc_run(said.text, Path("TLC"))
     except UsageError as error:
-        raise TlcError(f"TLC's counterexample cannot be read: {error}") from None
+        raise TlcError(f"TLC's counterexample cannot be read: {error}; {REPORT}") from None
     return TlcAnswer(verdict, name=name[1] if name else verdict, run=run)
 
 

@@ -14,7 +14,7 @@ import attrs
 
 from holdfast.check.budget import Budget
 from holdfast.check.tlc.agreement import SecondOpinion
-from holdfast.check.tlc.answer import TlcAnswer, TlcError, answer_of
+from holdfast.check.tlc.answer import REPORT, TlcAnswer, TlcError, answer_of
 from holdfast.check.tlc.process import NoAnswerError
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Property
@@ -127,7 +127,7 @@ def _property(opinion: SecondOpinion, found: TlcAnswer, properties: list[Propert
     owed = None if found.run is None else found.run.states[-1].values.get(debt)
     name = owed.items[0] if isinstance(owed, Seq | Tup) and owed.items else None
     if name not in [prop.name for prop in properties]:
-        raise TlcError(f"TLC finds {found.name} violated by a run that owes nothing")
+        raise TlcError(f"TLC finds {found.name} violated by a run that owes nothing; {REPORT}")
     assert isinstance(name, str)
     return name
 

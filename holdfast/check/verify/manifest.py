@@ -19,7 +19,7 @@ from holdfast.check.budget import Budget
 from holdfast.check.json_values import DEFAULTED, MERGED, OMITTED, OPTIONAL, as_json, read_json
 from holdfast.check.result import Figures, Result
 from holdfast.check.search.engine import search
-from holdfast.ir.errors import HoldfastError, UsageError
+from holdfast.ir.errors import HoldfastError, UsageError, unreadable
 from holdfast.ir.load import names_in
 from holdfast.ir.scopes import LIVE, live_scopes
 from holdfast.ir.system import System
@@ -154,7 +154,7 @@ def read_manifest(folder: Path) -> list[ManifestEntry]:
             if wrong := [name for name in (each.configuration.model for each in entries) if not name.isidentifier()]:
                 raise ValueError(f"{wrong[0]!r} is no name of a model")
         except OSError as error:
-            raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
+            raise unreadable(path, error) from error
         except ValueError as error:
             raise UsageError(
                 f"{path}: is no manifest ({error}); mend it, or remove it and run `holdfast verify --update`"

@@ -62,4 +62,4 @@ class WalkOptions:
 
 def _within(option: str, value: int, least: int, most: int) -> None:
     if not least <= value <= most:
-        raise UsageError(f"{option} {value}: choose a number from {least} to {most}")
+        raise UsageError(f"{option} {value}: it is out of range; choose a number from {least} to {most}")

@@ -44,7 +44,8 @@ class MutantComparison:
         self._statistics = Statistics()
         if len(machine.system.actions) > MOST_ACTIONS:
             raise UsageError(
-                f"{machine.system.name} has more than {MOST_ACTIONS} actions, and the kernel compares no more"
+                f"{machine.system.name} has more than {MOST_ACTIONS} actions, and the kernel compares no more; "
+                "merge some of them"
             )
         source = _CompareSource(
             Packing(machine.layout), self._statistics, None, checked=(), steps=(), witnesses=(), finals=(),

@@ -56,7 +56,7 @@ class Packing:
             wide = ", ".join(f"{name} {bits}" for name, bits in layout.widest())
             raise UsageError(
                 f"scope {layout.scope.name}: a state takes {layout.bits} bits, more than {most} words; "
-                f"the widest fields are {wide}: choose a smaller scope"
+                f"the widest fields are {wide}; choose a smaller scope"
             )
 
     def _slots(self) -> tuple[Slot, ...]:

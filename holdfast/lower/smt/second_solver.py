@@ -24,7 +24,7 @@ def is_installed() -> bool:
 def require_cvc5() -> None:
     """Raise UsageError if the package is not installed."""
     if not is_installed():
-        raise UsageError(f"--with cvc5 needs the package cvc5: {EXTRA}")
+        raise UsageError(f"--with cvc5 needs the package cvc5; {EXTRA}")
 
 
 def ask_cvc5(asked: SolverQuestion, seconds: float) -> SolverAnswer:

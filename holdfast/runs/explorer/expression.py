@@ -127,7 +127,7 @@ def parse_expression(text: str) -> ast.expr:
     if not text.strip():
         raise UsageError("the expression is empty; write one such as `epoch[s1] > 1`")
     if len(text) > LONGEST:
-        raise UsageError(f"the expression has {len(text):,} characters; {LONGEST:,} is the most")
+        raise UsageError(f"the expression has {len(text):,} characters; write at most {LONGEST:,}")
     try:
         return ast.parse(text.strip(), mode="eval").body
     except SyntaxError as error:

@@ -63,10 +63,10 @@ class MoveStudy(msgspec.Struct, frozen=True):
     def __post_init__(self) -> None:
         for label, size in self.histories.items():
             if not 0 < size <= LARGEST_HISTORY:
-                raise LimitError(f"--history {label}: give sizes above 0 and up to 18TB, such as 1GB,1TB,10TB")
+                raise LimitError(f"--history {label}: out of range; give sizes up to 18TB, such as 1GB,1TB")
         if not BATCH_BYTES <= self.tail <= LARGEST_TAIL:
             raise LimitError(
-                f"--tail {self.texts.get('--tail', self.tail)}: give 1MiB to 1000MiB, which fit into one segment"
+                f"--tail {self.texts.get('--tail', self.tail)}: it does not fit into one segment; give 1MiB to 1000MiB"
             )
         if (copy_seconds(self.tail, self.conditions.bandwidth) or 0) > LONGEST_UPLOAD_S:
             raise LimitError(

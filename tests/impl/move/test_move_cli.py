@@ -77,15 +77,21 @@ def test_the_plot_of_the_page(capsys: Captured, tmp_path: Path, update_golden: b
     ("argv", "message"),
     [
         (("--scenario", "migrat"), "--scenario: unknown scenario migrat; did you mean migrate?"),
-        (("--scenario", "migrate", "--history", "5XB"), "--history 5XB: write a number above 0 and a unit"),
-        (("--scenario", "migrate", "--history", "1GB,"), "--history : write a number above 0 and a unit"),
-        (("--scenario", "migrate", "--history", "50TB"), "--history 50TB: give sizes above 0 and up to 18TB"),
-        (("--scenario", "migrate", "--tail", "-1"), "--tail -1: write a number above 0 and a unit, such as 500MiB"),
-        (("--scenario", "migrate", "--tail", "0MiB"), "--tail 0MiB: write a number above 0"),
-        (("--scenario", "migrate", "--tail", "2GiB"), "--tail 2GiB: give 1MiB to 1000MiB"),
+        (("--scenario", "migrate", "--history", "5XB"), "--history 5XB: it is no number above 0 with a unit"),
+        (("--scenario", "migrate", "--history", "1GB,"), "--history : it is no number above 0 with a unit"),
+        (("--scenario", "migrate", "--history", "50TB"), "--history 50TB: out of range; give sizes up to 18TB"),
+        (
+            ("--scenario", "migrate", "--tail", "-1"),
+            "--tail -1: it is no number above 0 with a unit; write one such as 500MiB",
+        ),
+        (("--scenario", "migrate", "--tail", "0MiB"), "--tail 0MiB: it is no number above 0"),
+        (
+            ("--scenario", "migrate", "--tail", "2GiB"),
+            "--tail 2GiB: it does not fit into one segment; give 1MiB to 1000MiB",
+        ),
         (
             ("--scenario", "migrate", "--bandwidth", "1GB"),
-            "--bandwidth 1GB: write a number above 0 and a unit, such as",
+            "--bandwidth 1GB: it is no number above 0 with a unit; write one such as",
         ),
         (("--scenario", "migrate", "--bandwidth", "1Mbps"), "--bandwidth 1Mbps: the tail takes more than 100 s"),
         (("--scenario", "migrate", "--seed", "1"), "--seed: it belongs to runs under faults"),

@@ -111,7 +111,8 @@ class Frame:
         for nat in literals:
             if nat not in found:
                 raise UsageError(
-                    f"the literals name {nat}, and {system.name} has the Nats {', '.join(found) or 'none'}"
+                    f"the literals name {nat}, and {system.name} has the Nats {', '.join(found) or 'none'}; "
+                    "leave it out"
                 )
         return cls(system, dropped, used, found)
 
@@ -135,7 +136,7 @@ def _literals(system: System, nat: str, used: Uses, said: Mapping[int, int]) -> 
             )
     values = tuple(said[number] for number in range(1, most + 1))
     if said.get(0, 0) != 0 or any(one >= two for one, two in itertools.pairwise((0, *values))):
-        raise UsageError(f"the literals of {nat} are {', '.join(map(str, values))}; they ascend from 0, which is 0")
+        raise UsageError(f"the literals of {nat} are {', '.join(map(str, values))}; let them ascend from 0, which is 0")
     return values
 
 

@@ -73,7 +73,9 @@ class Ground:
             if count > SLOTS:
                 raise UnjudgedError(f"the log names {count} elements of {sort}, and there is room for {SLOTS}")
             if not count and sort in self.names.processes:
-                raise UsageError(f"the log names no {sort}, so it shows nothing of what processes do")
+                raise UsageError(
+                    f"the log names no {sort}, so it shows nothing of what processes do; log the {sort} of each event"
+                )
             sizes[sort] = max(count, 1)
         return sizes
 
@@ -185,7 +187,10 @@ class Ground:
                 states.setdefault(outcome.state, args)
         self._check_assumptions(states)
         if not states:
-            raise UsageError(f"{init.at}: no choice of its parameters gives an initial state for the log's processes")
+            raise UsageError(
+                f"{init.at}: no choice of its parameters gives an initial state for the log's processes; "
+                "check how the log names them"
+            )
         return windows, states
 
     def _check_assumptions(self, states: Iterable[bytes]) -> None:

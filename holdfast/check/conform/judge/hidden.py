@@ -29,7 +29,8 @@ class HiddenActions:
                 raise UsageError(f"{system.name} has no action {name} to be hidden; it has {', '.join(known)}")
             if name in counted:
                 raise UsageError(
-                    f"{name} cannot be hidden: it counts {', '.join(counted[name])} on, and no log would tell to what"
+                    f"{name} cannot be hidden: it counts {', '.join(counted[name])} on, and no log would tell to what; "
+                    "let the log write its events"
                 )
         self.actions = tuple(known[name] for name in dict.fromkeys(names))
         self._reads = {action.name: _read(prune(action.body, dropped)) for action in system.actions}

@@ -257,8 +257,7 @@ class _Reading:
 
     def _refuse(self, nat: str, problem: str) -> NoReturn:
         raise UsageError(
-            f"{self.at}: {self.system.name} {problem}; conformance needs a model that compares values of {nat} and "
-            "counts on by one"
+            f"{self.at}: {self.system.name} {problem}; let the model only compare values of {nat}, and count on by one"
         )
 
 

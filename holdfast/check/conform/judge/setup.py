@@ -76,7 +76,10 @@ class JudgeSetup:
         if not self._options.streams:
             return None
         if self.projection is None:
-            raise UsageError("--stream chooses among worlds of one stream, and here all streams are judged together")
+            raise UsageError(
+                f"--stream {self._options.streams[0]}: all streams are judged together here, so none can be chosen; "
+                "leave it out"
+            )
         called = self._names.called(str(sort))
         for name in self._options.streams:
             if name not in called:

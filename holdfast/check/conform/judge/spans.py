@@ -23,7 +23,7 @@ def counted_by_spans(system: System, uses: Uses, dropped: frozenset[str], action
     if len(counted) != 1:
         raise UsageError(
             f"{at.file}:{at.line}: a span on {action.name}, which counts on {len(counted)} fields of {system.name}; "
-            "a span stands for steps that each count one field on"
+            "log each step in a line of its own, since the steps of a span each count one field on"
         )
     body = prune(action.body, dropped)
     written = {stmt.var for stmt in statements(body) if isinstance(stmt, Assign | Fill)}

@@ -51,7 +51,7 @@ class Log:
         if not paths:
             raise UsageError("no log is given; name a file, or - for standard input")
         if list(paths).count(STDIN) > 1:
-            raise UsageError("- is given twice; standard input can be read once")
+            raise UsageError("- is given twice, and standard input can be read once; leave one out")
         self._format: Format = OwnFormat() if mapping is None else mapping
         self._keep = keep
         self._kept: dict[str, list[LogEvent]] | None = None

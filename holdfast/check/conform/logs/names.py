@@ -48,7 +48,7 @@ def processes(system: System) -> dict[str, tuple[Var, ...]]:
             if not isinstance(key, SortType):
                 raise UsageError(
                     f"{var.at}: {system.name} takes the constant {var.name} from its scope, and no log tells it; "
-                    "conformance needs constants that are keyed by one sort, such as Proc"
+                    "key it by one sort, such as Proc"
                 )
             found.setdefault(key.name, []).append(var)
     for sort in found:
@@ -68,7 +68,7 @@ def _check_names_end(sort: str, found: Mapping[str, list[Var]]) -> None:
         if kind.name == sort:
             raise UsageError(
                 f"{var.at}: a log names an element of {sort} by its constants, and {var.name} is again an element of "
-                f"{sort} or leads to one; conformance needs constants that do not lead back to their process"
+                f"{sort} or leads to one; name its processes by other constants"
             )
         seen.add(kind.name)
         waiting += found.get(kind.name, [])

@@ -114,7 +114,9 @@ class LogSteps:
             outcome = step(self.layout.blank(), args)
             if isinstance(outcome, Taken):
                 return outcome.state
-        raise UsageError(f"{init.at}: no random choice of its parameters gives an initial state")
+        raise UsageError(
+            f"{init.at}: {STARTS:,} random choices of its parameters give no initial state; loosen its requires"
+        )
 
     def step(self, action: Action) -> LogStep | None:
         """A random request of an action; None if the draws found nothing to log."""
