@@ -10,7 +10,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from holdfast.check.budget import Budget, Meter, Progress, interruptible
+from holdfast.check.budget import UNITS, Budget, Meter, Progress, interruptible
 from holdfast.check.conform.answer.retrace import NoRunError
 from holdfast.check.conform.answer.run import check_own, lines_of
 from holdfast.check.conform.answer.verdict import render, to_json, verdict_of
@@ -18,6 +18,7 @@ from holdfast.check.conform.dump_log import DumpLog
 from holdfast.check.conform.judge.ground import UnjudgedError
 from holdfast.check.conform.judge.judge import Judgement, judge
 from holdfast.check.conform.judge.setup import JudgeOptions
+from holdfast.check.conform.logs.copied_input import MOST_COPIED
 from holdfast.check.conform.logs.damage import damaged, shown
 from holdfast.check.conform.logs.lines import STDIN
 from holdfast.check.conform.logs.log import Log
@@ -34,6 +35,9 @@ from holdfast.records.conform import conform_record
 
 ALL = "all"
 
+SIZES = {unit: int(factor) for unit, (kind, factor) in UNITS.items() if kind == "memory_bytes"}
+"""The units of --copy-limit, in bytes."""
+
 HINT = "Add --run FILE.py for a run of the model up to there, which replay, show and explore take."
 
 
@@ -49,6 +53,7 @@ def conform(
     stream: Names = (),
     hidden: Names = (),
     budget: str | None = None,
+    copy_limit: str | None = None,
     run: Path | None = None,
     json: Switch = False,
     reports: Reports = NO_REPORTS,
@@ -80,6 +85,8 @@ def conform(
         An action that the log does not show. May be repeated.
     budget
         Stop at a limit of time or memory: 30s,2GB.
+    copy_limit
+        How much of a log on standard input, or from a pipe, is copied to a temporary file (8GB); more is refused.
     run
         Write a model in the sizes of the log to this file, and print a line for `holdfast replay`: the run that
         explains the log, up to the first impossible event.
@@ -93,7 +100,7 @@ def conform(
             raise UsageError(f"unknown option {each!r}; see `holdfast conform --help`, and write ./{each} for a file")
     limits = Budget() if budget is None else Budget.parse(budget)
     mapping = _mapping(map)
-    with _log(logs, mapping) as log:
+    with _log(logs, mapping, _bytes(copy_limit)) as log:
         header = log.header if log.header is not None else mapping.about if mapping is not None else None
         variants = variant or (header.variants if header is not None else ())
         system = load_variant(model, variants)
@@ -139,9 +146,23 @@ def _run(system: System, log: Log, judgement: Judgement, path: Path | None, mete
         return (f"No run is written: {error}.",)
 
 
-def _log(logs: tuple[str, ...], mapping: Mapping | None) -> Log:
-    """The log in the files: a metadata dump if the mapping describes one, otherwise lines of JSON."""
-    return DumpLog(logs, mapping) if mapping is not None and mapping.records is not None else Log(logs, mapping)
+def _log(logs: tuple[str, ...], mapping: Mapping | None, copy_limit: int) -> Log:
+    """The log in the files: a metadata dump, of which nothing is copied, if the mapping describes one; otherwise lines
+    of JSON.
+    """
+    if mapping is not None and mapping.records is not None:
+        return DumpLog(logs, mapping)
+    return Log(logs, mapping, copy_limit=copy_limit)
+
+
+def _bytes(text: str | None) -> int:
+    """The value of --copy-limit in bytes. Raises UsageError for a text that is no size."""
+    if text is None:
+        return MOST_COPIED
+    found = re.fullmatch(rf"(\d{{1,9}})({'|'.join(SIZES)})", text, re.ASCII)
+    if found is None:
+        raise UsageError(f"--copy-limit {text}: it is no size; write one such as 20GB (units: {', '.join(SIZES)})")
+    return int(found[1]) * SIZES[found[2]]
 
 
 def _mapping(path: Path | None) -> Mapping | None:

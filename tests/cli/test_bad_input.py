@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -105,6 +107,50 @@ def test_a_full_device_is_noticed_before_the_work(holdfast: Run, option: str) ->
     """A report that has no room is refused before the search."""
     ran = holdfast("check", "counter.py", option, "/dev/full")
     refused(ran, "/dev/full: cannot be written: No space left on device; choose another file")
+
+
+class Endless(io.RawIOBase):
+    """Standard input of `yes | holdfast …`: lines without an end. ``given``: the bytes that were read."""
+
+    given = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        buffer[:] = (b"y\n" * len(buffer))[: len(buffer)]
+        self.given += len(buffer)
+        return len(buffer)
+
+
+def test_a_standard_input_without_an_end_is_refused(holdfast: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log on standard input is copied up to a limit, which the line names; no more than that is read."""
+    endless = Endless()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(endless)))
+    refused(
+        holdfast("conform", "counter.py", "-", "--copy-limit", "1MB"),
+        "<stdin>: cannot be read twice, so it is copied to ",
+        " first, and it has more than 1,000,000 bytes; save it to a file and name that, or raise --copy-limit",
+    )
+    assert 1_000_000 < endless.given < 1_200_000
+
+
+def test_a_copy_leaves_half_of_the_free_space(holdfast: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy takes no more than half of what is free in the temporary folder, whatever the limit."""
+    endless = Endless()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(endless)))
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=600_000))
+    refused(
+        holdfast("conform", "counter.py", "-"),
+        "more than half of what is free there; save it to a file on another disk, and name that",
+    )
+    assert 300_000 < endless.given < 500_000
+
+
+@pytest.mark.parametrize("text", ["8", "8TB", "GB", "1.5GB", f"{MANY}GB"])
+def test_a_limit_that_is_no_size_is_refused(holdfast: Run, text: str) -> None:
+    """A limit without a unit, or with another one, is refused."""
+    refused(holdfast("conform", "counter.py", "-", "--copy-limit", text), "--copy-limit ", "it is no size; write one")
 
 
 # Numbers and names --------------------------------------------------------------------------------------------------

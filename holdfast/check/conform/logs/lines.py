@@ -6,14 +6,13 @@ A line has to be strict JSON (RFC 8259), without half of a surrogate pair.
 from __future__ import annotations
 
 import json
-import shutil
 import stat
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from holdfast.check.conform.logs.copied_input import MOST_COPIED, copied
 from holdfast.check.conform.logs.damage import damaged, shown
 from holdfast.check.conform.logs.strict_json import DEEPEST, STRICT, Raw, StrictError, quick
 from holdfast.ir.errors import Place, UsageError
@@ -23,7 +22,6 @@ LONGEST = 1 << 20
 """The limit of bytes in a line. A longer line means that the file is no log, or a log without line ends."""
 
 STDIN = "-"
-BUFFER = 1 << 16
 BOM = b"\xef\xbb\xbf"
 GZIP = b"\x1f\x8b"
 
@@ -31,12 +29,13 @@ GZIP = b"\x1f\x8b"
 class Lines:
     """A file of JSON lines that can be read more than once. ``path``: ``-`` stands for standard input.
 
-    Standard input, and any file that cannot be read a second time, is copied to a temporary file first.
+    Standard input, and any file that cannot be read a second time, is copied to a temporary file first, if it has at
+    most ``copy_limit`` bytes. Raises UsageError if it has more, and if it cannot be read.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, copy_limit: int = MOST_COPIED) -> None:
         self.name = "<stdin>" if path == STDIN else path
-        self._file = _opened(path, self.name)
+        self._file = _opened(path, self.name, copy_limit)
 
     def close(self) -> None:
         """Close the file."""
@@ -125,9 +124,9 @@ def _depth(value: Any) -> int:
     return depth
 
 
-def _opened(path: str, name: str) -> IO[bytes]:
+def _opened(path: str, name: str, copy_limit: int) -> IO[bytes]:
     if path == STDIN:
-        return _spooled(sys.stdin.buffer)
+        return copied(sys.stdin.buffer, name, copy_limit)
     try:
         file = open_input(Path(path))
     except IsADirectoryError:
@@ -138,10 +137,4 @@ def _opened(path: str, name: str) -> IO[bytes]:
     if stat.S_ISREG(Path(path).stat().st_mode):
         return file
     with file:
-        return _spooled(file)
-
-
-def _spooled(stream: IO[bytes]) -> IO[bytes]:
-    spool = tempfile.TemporaryFile(buffering=BUFFER)  # noqa: SIM115 - Lines.close
-    shutil.copyfileobj(stream, spool)
-    return spool
+        return copied(file, name, copy_limit)

@@ -16,6 +16,7 @@ import attrs
 import msgspec
 
 from holdfast.check.conform.logs.causes import Causes, SourceIndex
+from holdfast.check.conform.logs.copied_input import MOST_COPIED
 from holdfast.check.conform.logs.damage import damaged, shown
 from holdfast.check.conform.logs.events import LogEvent
 from holdfast.check.conform.logs.lines import STDIN, Lines
@@ -41,13 +42,15 @@ class Log:
     """A log. ``paths``: its files in order, ``-`` for standard input. ``mapping``: the format of a foreign log.
 
     ``keep``: a log of at most this many events stays in memory, and is read once. Then it does not notice that a file
-    changes after the survey.
+    changes after the survey. ``copy_limit``: the bytes that may be copied of standard input or of a pipe.
 
     The files stay open until ``close``; use a log in a ``with`` statement. Raises UsageError for a file that cannot be
     read, for a damaged first line, and for a log without any line.
     """
 
-    def __init__(self, paths: Sequence[str], mapping: Format | None = None, keep: int = 0) -> None:
+    def __init__(
+        self, paths: Sequence[str], mapping: Format | None = None, keep: int = 0, copy_limit: int = MOST_COPIED
+    ) -> None:
         if not paths:
             raise UsageError("no log is given; name a file, or - for standard input")
         if list(paths).count(STDIN) > 1:
@@ -60,7 +63,7 @@ class Log:
         self._bases: list[int] = []
         self._files: list[Lines] = []
         try:
-            self._files.extend(Lines(path) for path in paths)
+            self._files.extend(Lines(path, copy_limit) for path in paths)
             self.header = self._header(self._files[0])
             self._check_first_line()
         except UsageError:
