@@ -171,7 +171,7 @@ def _missing_extra(error: BaseException | None) -> str | None:
     while error is not None:
         library = str(getattr(error, "name", None) or "").partition(".")[0]
         if isinstance(error, ImportError) and library in EXTRAS:
-            return f"{library} is not installed, and this command needs it: pip install 'holdfast[{EXTRAS[library]}]'"
+            return f"{library} is not installed, and this command needs it; pip install 'holdfast[{EXTRAS[library]}]'"
         error = error.__cause__
     return None
 

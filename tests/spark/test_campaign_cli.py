@@ -256,7 +256,7 @@ def test_a_missing_library_is_named(broken: Path) -> None:
 
     assert ran.returncode == 2
     assert (
-        ran.stderr == "holdfast: pyarrow is not installed, and this command needs it: pip install 'holdfast[spark]'\n"
+        ran.stderr == "holdfast: pyarrow is not installed, and this command needs it; pip install 'holdfast[spark]'\n"
     )
 
 

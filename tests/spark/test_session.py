@@ -163,7 +163,7 @@ def test_another_error_is_one_line(cluster: Cluster, tmp_path: Path) -> None:
     """Any other error is one line with class, text and unit, after as many attempts as Spark makes."""
     with pytest.raises(TaskError) as raised:
         cluster.map(tasks.broken, str(tmp_path).encode(), UNITS, tasks.DOUBLED, 1)
-    assert str(raised.value) == 'a task on Spark failed: ValueError: not "this" way (unit 0)'
+    assert str(raised.value) == 'a task on Spark failed: ValueError: not "this" way (unit 0); please report it'
     assert len(list(tmp_path.iterdir())) == 4
 
 
@@ -340,7 +340,10 @@ def test_java_that_is_killed_is_one_line(tmp_path: Path) -> None:
     out, err = process.communicate("\n\n", timeout=PATIENCE)
 
     assert err == ""
-    assert "LostSparkError Spark ended: its Java process was killed by signal 9\n" in out
+    assert (
+        "LostSparkError Spark ended: its Java process was killed by signal 9; mend that, and start the command again\n"
+        in out
+    )
     assert not any(each.is_running() for each in below)
     assert left(tmp_path) == []
 

@@ -212,7 +212,10 @@ def foreign_finding(held: MemoryStorage) -> None:
         (lambda held: held.write(unit_path("runs", 3), held.files[unit_path("runs", 2)]), "holds unit 2"),
         (lambda held: held.write("runs/notes.txt", b"hello"), "runs/notes.txt"),
         (lambda held: held.write("runs/7.parquet", held.files[unit_path("runs", 7)]), "runs/7.parquet"),
-        (lambda held: held.write(unit_path("runs", 10), held.files[unit_path("runs", 9)]), "has unit 10"),
+        (
+            lambda held: held.write(unit_path("runs", 10), held.files[unit_path("runs", 9)]),
+            "runs/0000000010.parquet is there, and the campaign has",
+        ),
         (foreign_finding, "ffffffffffffffff"),
         (edited("campaign", CAMPAIGN, model="Other"), "campaign.parquet is not as it was written: its digest"),
         (edited("findings", FINDINGS, sentence="Other"), "findings.parquet is not as it was written: its digest"),

@@ -91,7 +91,7 @@ def test_without_moto(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None
     """The line says what to install."""
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     assert complaint(capsys, "test") == (
-        "holdfast: moto is not installed, and this command needs it: pip install 'holdfast[cluster]'"
+        "holdfast: moto is not installed, and this command needs it; pip install 'holdfast[cluster]'"
     )
 
 
