@@ -25,6 +25,15 @@ def test_each_mutant_ends_in_its_way(compiled: Compiled) -> None:
     assert (faults(report), report.untried, report.ended_by, report.exit_code) == ({}, (), None, 0)
 
 
+def test_an_early_end_takes_nothing_back(compiled: Compiled) -> None:
+    """Trials that ended early are no answer (20), except if a wrong declaration was found before (10)."""
+    early = attrs.evolve(mutation(compiled(lock())).report(), ended_by="interrupted", untried=("LS-08",))
+    wrong = attrs.evolve(early.rows[0], fault="survives, and nothing is declared")
+
+    assert early.exit_code == 20
+    assert attrs.evolve(early, rows=(wrong, *early.rows[1:])).exit_code == 10
+
+
 def test_a_kill_names_the_property_the_steps_and_a_run(compiled: Compiled) -> None:
     """A violated property is reported with the length of its shortest run; a lost witness has no run."""
     kills = {row.facts.mutant.name: row.facts.kill for row in mutation(compiled(lock())).report().rows}

@@ -210,7 +210,10 @@ class MutationReport:
 
     @property
     def exit_code(self) -> int:
-        """10 if a declaration is wrong or a proof disagrees, 20 if a mutant is left open, else 0."""
+        """10 if a declaration is wrong or a proof disagrees, 20 if a mutant is left open, else 0.
+
+        A wrong declaration also counts if the trials ended early: no further trial could make it right.
+        """
         codes = [UNSHOWN for _ in self.faults]
         codes += [UNSHOWN for row in self.proofs if row.fault is not None]
         codes += [OUT_OF_BUDGET for row in self.proofs if row.open is not None]
