@@ -73,8 +73,9 @@ def read_text(text: str, file: str = "scenario.yaml", folder: Path = Path()) -> 
 
 def _read(path: Path, file: str, chain: tuple[Path, ...]) -> list[Scenario]:
     try:
-        if path.is_fifo():
-            raise MalformedError(file, 1, "it is a pipe, and a scenario is a file; save it first")
+        if path.exists() and not path.is_file():
+            # A pipe may wait for ever, and a device such as /dev/zero has no end.
+            raise MalformedError(file, 1, "it is no plain file, but a pipe, a device or a folder; name a file")
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1

@@ -122,8 +122,9 @@ def _json(value: Any) -> str:
 def read_case(path: Path, name: str) -> SimulationCase:
     """The case in a file. ``name``: the name of the file in messages. Raises CaseError."""
     try:
-        if path.is_fifo():
-            raise CaseError(f"{name}: is a pipe; give a file that `holdfast simulate` has kept")
+        if path.exists() and not path.is_file():
+            # A pipe may wait for ever, and a device such as /dev/zero has no end.
+            raise CaseError(f"{name}: is no plain file; give a file that `holdfast simulate` has kept")
         case = msgspec.json.decode(path.read_bytes(), type=SimulationCase)
     except OSError as error:
         raise CaseError(f"{name}: cannot be read: {error.strerror}; mend that, or name another file") from None

@@ -92,6 +92,12 @@ def test_a_device_without_an_end_is_refused(holdfast: Run, argv: list[str]) -> N
     refused(holdfast(*argv), "/dev/zero: cannot be read: it is a device that may never end; ")
 
 
+@pytest.mark.parametrize("argv", [["simulate", "/dev/zero"], ["scenario", "run", "/dev/zero"]])
+def test_a_device_is_no_file_of_the_implementation(holdfast: Run, argv: list[str]) -> None:
+    """A kept run, and a scenario, is read at once; a device without an end would fill the memory."""
+    refused(holdfast(*argv), "/dev/zero", "is no plain file")
+
+
 def test_a_run_may_come_through_a_pipe(holdfast: Run) -> None:
     """A pipe with a writer, such as a shell's `<(zcat run.gz)`, is read like a file."""
     os.mkfifo("pipe")
