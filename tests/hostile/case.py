@@ -41,6 +41,7 @@ class CaseResult:
     """The end of a command. ``code``: its exit code, or the number of the signal that ended it, negative.
 
     It is None if the command had to be killed after the limit. ``left``: processes and folders that it left behind.
+    ``sent``: whether the command was still there for the signal of its case.
     """
 
     code: int | None
@@ -48,3 +49,4 @@ class CaseResult:
     err: bytes
     seconds: float
     left: tuple[str, ...] = ()
+    sent: bool = False

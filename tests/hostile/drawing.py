@@ -232,4 +232,4 @@ class CaseDrawing:
 
 
 FIRST = 0.12
-"""Seconds before the first signal: until then a new interpreter has not come to the command, and ends as any would."""
+"""Seconds before the first signal: until then a copy of this process may not have come to the command."""

@@ -7,8 +7,10 @@ the handlers, streams, variables and folder of a new process.
 from __future__ import annotations
 
 import atexit
+import ctypes
 import importlib
 import os
+import re
 import select
 import shutil
 import signal
@@ -33,6 +35,12 @@ MOST_OUTPUT = 1 << 20
 
 GONE = 12.0
 """Seconds within which all processes of a killed command must end by themselves."""
+
+PR_SET_PDEATHSIG = 1
+"""The number of this request to ``prctl``; see prctl(2)."""
+
+# Only such a command looks for folders that are left.
+NEXT = "from holdfast.check.temporary_folder import TemporaryFolder; TemporaryFolder('next').remove()"
 
 IMPORTED = (
     *(
@@ -76,12 +84,18 @@ def run(case: HostileCase, good: Path, folder: Path, limit: float) -> CaseResult
         start = _started if case.fresh else _copied
         meter = Meter(Budget())
         process = start(case, environment, work, kept)
-        code = _ended(process, case, limit)
+        try:
+            code, sent = _ended(process, case, limit)
+        except BaseException:
+            # The harness itself is to end.
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+            raise
         seconds = meter.seconds
         left = list(_left(folder, environment[MARK], case)) if case.signal is not None and code is not None else []
-        _kill_all(environment[MARK])
+        kill_all(f"{environment[MARK]}\0")
         out, err = ((kept / name).read_bytes()[:MOST_OUTPUT] for name in ("stdout", "stderr"))
-        return CaseResult(code=code, out=out, err=err, seconds=seconds, left=tuple(left))
+        return CaseResult(code=code, out=out, err=err, seconds=seconds, left=tuple(left), sent=sent)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -115,6 +129,7 @@ def _started(case: HostileCase, environment: Mapping[str, str], work: Path, kept
 
     def prepare() -> None:
         os.setsid()
+        _end_with_parent()
         _streams(case, kept)
         _enter(case, work)
 
@@ -143,6 +158,7 @@ def _copied(case: HostileCase, environment: Mapping[str, str], work: Path, kept:
 
 def _be_command(case: HostileCase, environment: Mapping[str, str], work: Path, kept: Path) -> NoReturn:
     os.setsid()
+    _end_with_parent()
     os.chdir(work)
     _streams(case, kept)
     _enter(case, work)
@@ -211,20 +227,42 @@ def _enter(case: HostileCase, work: Path) -> None:
 # Ending -------------------------------------------------------------------------------------------------------------
 
 
-def _ended(process: int, case: HostileCase, limit: float) -> int | None:
-    """Wait for a process, and send it the signal of its case. Returns its exit code; None after the limit."""
+def _end_with_parent() -> None:
+    """Let the system kill this process as soon as the one that started it has ended."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _ended(process: int, case: HostileCase, limit: float) -> tuple[int | None, bool]:
+    """Wait for a process, and send it the signal of its case.
+
+    Returns its exit code, None after the limit; and whether it was still there for the signal.
+    """
     handle = os.pidfd_open(process)
+    sent = False
     try:
-        if case.signal is not None and not _is_over(handle, case.delay):
-            with suppress(ProcessLookupError):
-                os.kill(process, case.signal)
+        if case.signal is not None and not _is_over(handle, case.delay) and _handles_signals(process, handle):
+            os.kill(process, case.signal)
+            sent = True
         if not _is_over(handle, limit):
             os.kill(process, signal.SIGKILL)
             os.waitpid(process, 0)
-            return None
+            return None, sent
     finally:
         os.close(handle)
-    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), sent
+
+
+def _handles_signals(process: int, handle: int) -> bool:
+    """Wait until the command handles SIGTERM. Until then Python itself starts, and ends as any of its programs would.
+
+    Returns False if the process ends before.
+    """
+    while not _is_over(handle, 0.005):
+        with suppress(OSError):
+            caught = re.search(r"^SigCgt:\s*([0-9a-f]+)$", Path(f"/proc/{process}/status").read_text(), re.MULTILINE)
+            if caught is not None and int(caught[1], 16) >> (signal.SIGTERM - 1) & 1:
+                return True
+    return False
 
 
 def _is_over(handle: int, seconds: float) -> bool:
@@ -236,7 +274,7 @@ def _is_over(handle: int, seconds: float) -> bool:
 
 def _left(folder: Path, mark: str, case: HostileCase) -> Iterator[str]:
     """The processes and temporary folders that are left of a case. A killed command leaves folders to the next one."""
-    for process in list(_processes(mark)):
+    for process in list(processes(f"{mark}\0")):
         with suppress(OSError):
             handle = os.pidfd_open(process)
             name = Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
@@ -244,13 +282,21 @@ def _left(folder: Path, mark: str, case: HostileCase) -> Iterator[str]:
             if not _is_over(handle, GONE):
                 yield f"process {name}"
             os.close(handle)
+    if case.signal == signal.SIGKILL:
+        _run_next(folder / "tmp")
     for path in (folder / "tmp").iterdir():
-        if case.signal != signal.SIGKILL:
-            yield f"folder {path.name}"
+        yield f"folder {path.name}"
 
 
-def _processes(mark: str) -> Iterator[int]:
-    sign = f"{MARK}={mark}\0".encode()
+def _run_next(folder: Path) -> None:
+    """Make a temporary folder as the next command does that needs one: it removes those of killed commands."""
+    if any(folder.iterdir()):
+        subprocess.run([sys.executable, "-c", NEXT], env=os.environ | {"TMPDIR": str(folder)}, cwd=ROOT, check=True)
+
+
+def processes(mark: str) -> Iterator[int]:
+    """The processes of all cases whose mark begins so, whoever started them; not copies that started no program."""
+    sign = f"{MARK}={mark}".encode()
     for path in Path("/proc").iterdir():
         if path.name.isdecimal() and int(path.name) != os.getpid():
             with suppress(OSError):
@@ -258,7 +304,8 @@ def _processes(mark: str) -> Iterator[int]:
                     yield int(path.name)
 
 
-def _kill_all(mark: str) -> None:
-    for process in list(_processes(mark)):
+def kill_all(mark: str) -> None:
+    """Kill the processes of all cases whose mark begins so, whoever started them."""
+    for process in list(processes(mark)):
         with suppress(ProcessLookupError):
             os.kill(process, signal.SIGKILL)
