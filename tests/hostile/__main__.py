@@ -1,7 +1,8 @@
 """Give the command hostile input: ``python -m tests.hostile --cases 10000 --seed 1 --jobs 2``.
 
 Prints each case that does not end with a clear answer, and at the end a table. ``--write`` renews the table of
-``docs/hostile.md``, also after Ctrl-C. Ends with 1 if a case is not clear, and within seconds with 20 after Ctrl-C.
+``docs/hostile.md``, also after Ctrl-C. ``--signals N`` sends N signals to each verb instead, with ``--verb`` to some of
+them. Ends with 1 if a case is not clear, and within seconds with 20 after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from tests.hostile.judgement import judged
 from tests.hostile.pool import SIGNALS, disregard_signals, results
 from tests.hostile.report import described, say, table, total, write_table
 from tests.hostile.running import import_command, kill_all, run
+from tests.hostile.signal_commands import COMMANDS
+from tests.hostile.signals import SignalRun
 
 LIMIT = 30.0
 """Seconds after which a command counts as hanging. The slowest good command takes three."""
@@ -76,6 +79,8 @@ def main(words: Sequence[str] | None = None) -> int:
         signal.signal(number, signal.default_int_handler)
     folder = Path(tempfile.mkdtemp(prefix="holdfast-hostile-"))
     try:
+        if asked.signals:
+            return SignalRun(folder, asked.signals, asked.seed, write=asked.write).run(asked.verb)
         return _cases(asked, folder)
     except KeyboardInterrupt:
         return 20
@@ -92,6 +97,10 @@ def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--first", type=int, default=0, help="the number of the first case")
     parser.add_argument("--jobs", type=int, default=1, help="how many processes run cases")
     parser.add_argument("--kind", choices=KINDS, help="only the cases of this kind")
+    parser.add_argument(
+        "--signals", type=int, default=0, help="how many signals to send to each verb, instead of cases"
+    )
+    parser.add_argument("--verb", action="append", choices=list(COMMANDS), help="only this verb; may be repeated")
     parser.add_argument("--write", action="store_true", help="write the table to docs/hostile.md")
     parser.add_argument("--show", action="store_true", help="show the command and the output of every case")
     return parser.parse_args(words)

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.cli.samples import COUNTER, EXPLOSION
@@ -70,26 +71,32 @@ def make(folder: Path) -> None:
         shutil.copy(EXAMPLES / name, work / name)
     shutil.copy(ROOT / "tests" / "tla" / "models" / "lamp.py", work / "lamp.py")
     shutil.copy(min((ROOT / "corpus").glob("*.json"), key=lambda path: path.stat().st_size), work / "case.json")
+    for argv in MAKING:
+        out = output(folder, argv)
+        if "--json" in argv:
+            (work / REPLAY).write_text(_line(out))
+    _campaign(work / "campaign")
+
+
+def output(folder: Path, argv: Sequence[str]) -> str:
+    """Run a command in ``work`` of the folder, and return its standard output. It may write files there."""
     environment = os.environ | {
         "HOME": str(folder / "home"),
         "TMPDIR": str(folder / "tmp"),
         "HOLDFAST_CACHE": str(folder.parent / "cache"),
         "PYTHONPATH": str(ROOT),
     }
-    for argv in MAKING:
-        ran = subprocess.run(
-            [sys.executable, "-m", "holdfast", *argv],
-            cwd=work,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if ran.returncode not in (0, 10, 12, 20):
-            raise RuntimeError(f"holdfast {' '.join(argv)} ended with {ran.returncode}: {ran.stderr}")
-        if "--json" in argv:
-            (work / REPLAY).write_text(_line(ran.stdout))
-    _campaign(work / "campaign")
+    ran = subprocess.run(
+        [sys.executable, "-m", "holdfast", *argv],
+        cwd=folder / "work",
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if ran.returncode not in (0, 10, 12, 20):
+        raise RuntimeError(f"holdfast {' '.join(argv)} ended with {ran.returncode}: {ran.stderr}")
+    return ran.stdout
 
 
 def _line(out: str) -> str:
