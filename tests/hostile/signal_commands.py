@@ -9,9 +9,13 @@ import attrs
 
 from tests.cli.samples import EXPLOSION
 from tests.hostile.good import output
+from tests.hostile.running import ROOT
 
 LINE = "LINE"
 """Stands for the replay line of the good files."""
+
+TABLE = ROOT / "tests" / "check" / "models" / "table.py"
+"""The model of the good campaign, which does not come along."""
 
 LOCAL = ("--master", "local[2]")
 
@@ -62,7 +66,7 @@ COMMANDS: dict[str, LongCommand] = {
     "campaign run": _of(
         "campaign", "run", "--target", "counter.py", "--out", "made/c", "--runs", "200000", "--scope", "tiny", *LOCAL
     ),
-    "campaign resume": _of("campaign", "resume", "begun", *LOCAL),
+    "campaign resume": _of("campaign", "resume", "begun", "--model", str(TABLE), *LOCAL),
     "campaign plan": _of("campaign", "plan", "--target", "counter.py", "--runs", "1e9", "--cores", "4"),
     "campaign status": _of("campaign", "status", "campaign"),
     "campaign report": _of("campaign", "report", "campaign", "--html", "made/c.html"),
@@ -74,6 +78,7 @@ COMMANDS: dict[str, LongCommand] = {
 
 
 MAKING = (
+    ("verify", "--update"),
     ("walk", "ownership", "--scope", "tiny", "--log", "long.ndjson", "--events", "2000"),
     ("check", "ownership", "--scope", "tiny", "--without", "ST-14", "--itf", "open.itf.json"),
 )
