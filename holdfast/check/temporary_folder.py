@@ -21,11 +21,16 @@ PREFIX = "holdfast-run-"
 class TemporaryFolder:
     """A new temporary folder, removed when the ``with`` block ends. ``kind``: a word in its name, such as ``tlc``.
 
-    Raises OSError if no folder can be made.
+    It is also removed if nothing refers to this object any more: Ctrl-C may come before the block begins. Raises
+    OSError if no folder can be made.
     """
+
+    _lock = -1
+    """The descriptor of the lock; negative before there is a folder, and when it is removed."""
 
     def __init__(self, kind: str) -> None:
         _remove_left_over(tempfile.gettempdir())
+        self._process = os.getpid()
         self.path, self._lock = _locked(kind)
 
     def __enter__(self) -> Path:
@@ -33,6 +38,11 @@ class TemporaryFolder:
 
     def __exit__(self, *_: object) -> None:
         self.remove()
+
+    def __del__(self) -> None:
+        # A process that was forked off has a copy of this object, and the folder is not its own.
+        if self._lock >= 0 and self._process == os.getpid():
+            self.remove()
 
     def remove(self) -> None:
         """Remove the folder with all that is in it. A second call does nothing."""
@@ -46,14 +56,18 @@ def _locked(kind: str) -> tuple[Path, int]:
     """A new folder and its lock."""
     while True:
         path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{kind}-"))
-        with suppress(FileNotFoundError):
-            lock = os.open(path, os.O_RDONLY)
-            # A file system without locks gives none to ``_remove_left_over`` either.
-            with suppress(OSError):
-                fcntl.flock(lock, fcntl.LOCK_EX)
-            if path.exists():
-                return path, lock
-            os.close(lock)
+        try:
+            with suppress(FileNotFoundError):
+                lock = os.open(path, os.O_RDONLY)
+                # A file system without locks gives none to ``_remove_left_over`` either.
+                with suppress(OSError):
+                    fcntl.flock(lock, fcntl.LOCK_EX)
+                if path.exists():
+                    return path, lock
+                os.close(lock)
+        except KeyboardInterrupt:
+            shutil.rmtree(path, ignore_errors=True)
+            raise
         # Another process took the folder for one that was left over, before it had its lock.
 
 

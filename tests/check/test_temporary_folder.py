@@ -49,6 +49,34 @@ def other(place: Path) -> tuple[subprocess.Popen[str], Path]:
     return process, Path(process.stdout.readline().strip())
 
 
+def test_a_folder_that_nobody_has_is_removed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder is removed if Ctrl-C comes between its making and its block, or while its lock is taken."""
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    folder = TemporaryFolder("test")
+    assert len(list(place.iterdir())) == 1
+    del folder
+    assert list(place.iterdir()) == []
+    monkeypatch.setattr("fcntl.flock", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        TemporaryFolder("test")
+    assert list(place.iterdir()) == []
+
+
+def test_a_forked_process_leaves_the_folder(place: Path) -> None:
+    """A forked copy of the object removes nothing."""
+    folder = TemporaryFolder("test")
+    process = os.fork()
+    if not process:
+        del folder
+        os._exit(0)
+    os.waitpid(process, 0)
+    assert list(place.iterdir()) == [folder.path]
+    folder.remove()
+
+
 def test_a_folder_is_removed_at_its_end(place: Path) -> None:
     """The folder and all that is in it are gone after the block. Removing it again does nothing."""
     folder = TemporaryFolder("test")
