@@ -16,7 +16,8 @@ import attrs
 
 from impl.metadata.image import Image
 from impl.metadata.log import MetadataBatch, replay
-from impl.real.run import ClusterRun, RunPlan, RunReport
+from impl.real.run import ClusterRun, RunPlan
+from impl.real.run_report import RunReport
 from impl.real.starts import ClusterRules, Version
 from impl.real.store_place import BUCKET, StorePlace
 from impl.sim.event_log import AppendedBatch, StoreEffect
@@ -56,7 +57,7 @@ def speed_of(version: Version, seconds: int, report: RunReport) -> ClusterSpeed:
     events = [(at, each) for at, *_, each in report.merged.log.events if report.begin <= at < report.end]
     calls = sum(isinstance(each, StoreEffect) for _, each in events)
     moves = gaps(each.batch for *_, each in report.merged.log.events if isinstance(each, AppendedBatch))
-    return ClusterSpeed(version, seconds, report.acked / seconds, calls / seconds, tuple(sorted(moves)))
+    return ClusterSpeed(version, seconds, report.records.acked / seconds, calls / seconds, tuple(sorted(moves)))
 
 
 def gaps(batches: Iterable[MetadataBatch]) -> Iterator[int]:

@@ -44,16 +44,22 @@ class LogJudgement(msgspec.Struct, frozen=True):
     events: int
 
 
-def judgements(log: EventLog, version: str, generation: str, *, has_partitions: bool) -> Iterator[LogJudgement]:
-    """What each model says of the log of a cluster, in turn. ``version`` and ``generation``: as in ``Question``."""
+def judgements(
+    log: EventLog, version: str, generation: str, *, has_partitions: bool, meter: Meter | None = None
+) -> Iterator[LogJudgement]:
+    """What each model says of the log of a cluster, in turn. ``version`` and ``generation``: as in ``Question``.
+
+    A spent meter ends the judgement under way, which is ``unknown`` then.
+    """
+    meter = meter or Meter(Budget())
     text = conform_log(log)
     for name in OF_STREAMS[version]:
-        yield _judged(name, (), -1, text)
+        yield _judged(name, (), -1, text, meter)
     if has_partitions:
         variants = ("G1",) if generation == "G1" else ()
         for number, of_partition in partition_logs(log, elects=generation == "G1").items():
             for name in OF_PARTITIONS:
-                yield _judged(name, variants, number, of_partition)
+                yield _judged(name, variants, number, of_partition, meter)
 
 
 @cache
@@ -63,7 +69,7 @@ def _model(name: str, variants: tuple[str, ...]) -> tuple[Mapping, System]:
     return mapping, load_variant(name, (*mapping.about.variants, *variants))
 
 
-def _judged(name: str, variants: tuple[str, ...], partition: int, text: bytes) -> LogJudgement:
+def _judged(name: str, variants: tuple[str, ...], partition: int, text: bytes, meter: Meter) -> LogJudgement:
     mapping, system = _model(name, variants)
     with TemporaryFolder("log") as folder:
         path = folder / "events.ndjson"
@@ -71,7 +77,7 @@ def _judged(name: str, variants: tuple[str, ...], partition: int, text: bytes) -
         try:
             with Log([str(path)], mapping) as log:
                 options = JudgeOptions(hidden=tuple(mapping.hidden))
-                found = judge(system, log, mapping.about.literals, options, Meter(Budget(), lambda _: None))
+                found = judge(system, log, mapping.about.literals, options, meter)
         except UsageError as error:
             return LogJudgement(name, partition, UNREADABLE, str(error).replace(str(path), "events"), 0)
     said = call(found.facts) if found.kind == "impossible" and found.facts is not None else ""

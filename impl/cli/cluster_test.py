@@ -11,15 +11,17 @@ from urllib.parse import urlsplit
 
 from cyclopts import Parameter, validators
 
+from holdfast.check.budget import Budget, Meter, interruptible
 from holdfast.check.temporary_folder import TemporaryFolder
 from holdfast.cli.options import Names, Switch
 from holdfast.cli.output import Ticker, cannot_write, note, say, write
 from holdfast.ir.errors import UsageError
 from impl.bridge.log_judgement import LogJudgement, judgements
-from impl.cli.cluster_report import exit_code, to_json, to_text
+from impl.cli.cluster_answer import ClusterAnswer
+from impl.cli.cluster_report import to_json, to_text
 from impl.cli.question import drawn_question
 from impl.real.problems import ClusterError
-from impl.real.run import ClusterRun, RunPlan, RunReport
+from impl.real.run import ClusterRun, RunPlan
 from impl.real.starts import ClusterRules
 from impl.real.store_place import BUCKET, StorePlace
 from impl.sim.check import Question
@@ -57,6 +59,7 @@ def run_test(
     Producers, consumers and operators work while processes are killed and stopped, links are cut, and the object store
     fails. Then all faults end. New processes read everything back. Oracles judge what the clients saw, and models the
     merged log. Exit codes: 0 if nothing is found, 12 if something is, 20 if a model has no answer.
+    Ctrl-C ends the run early; then the command reports what happened so far, and ends with 20 if nothing was found.
 
     Parameters
     ----------
@@ -122,21 +125,36 @@ def run_test(
             batch=batch,
             faults=not kills_only,
         )
+        answer = _answer(question, plan, ticker)
+        if out is not None:
+            _keep(out, answer)
+    if json:
+        say(json_format.dumps(to_json(answer)))
+    else:
+        say(to_text(answer))
+        note(f"phases: {', '.join(f'{name} {took:.1f} s' for name, took in answer.report.phases.items())}")
+    return answer.exit_code
+
+
+def _answer(question: Question, plan: RunPlan, ticker: Ticker) -> ClusterAnswer:
+    """Make the run, and ask the models. The first Ctrl-C or SIGTERM ends both early."""
+    meter = Meter(Budget())
+    found: list[LogJudgement] = []
+    with interruptible(meter):
         try:
-            report = asyncio.run(ClusterRun(plan, ticker.show).run())
+            report = asyncio.run(ClusterRun(plan, ticker.show, lambda: meter.spent is not None).run())
         except ClusterError as error:
             raise UsageError(str(error)) from error
-        ticker.show("models")
-        found = list(judgements(report.merged.log, chosen, generation, has_partitions=True))
-        if out is not None:
-            _keep(out, question, report, found)
-    code = exit_code(report, found)
-    if json:
-        say(json_format.dumps(to_json(question, report, found)))
-    else:
-        say(to_text(question, report, found))
-        note(f"phases: {', '.join(f'{name} {took:.1f} s' for name, took in report.phases.items())}")
-    return code
+        if meter.spent is None:
+            ticker.show("models")
+            made = judgements(
+                report.merged.log, question.version, question.generation, has_partitions=True, meter=meter
+            )
+            for each in made:
+                if meter.spent is not None and each.kind == "unknown":
+                    break
+                found.append(each)
+    return ClusterAnswer(question, report, tuple(found), interrupted=meter.spent is not None)
 
 
 def _folder(out: Path | None) -> AbstractContextManager[Path]:
@@ -152,11 +170,11 @@ def _folder(out: Path | None) -> AbstractContextManager[Path]:
     return nullcontext(out)
 
 
-def _keep(out: Path, question: Question, report: RunReport, found: list[LogJudgement]) -> None:
+def _keep(out: Path, answer: ClusterAnswer) -> None:
     """Write the history, the merged logs, and the result."""
-    write(out / "history.ndjson", "".join(f"{line}\n" for line in report.history.lines()))
-    log = report.merged.log
+    write(out / "history.ndjson", "".join(f"{line}\n" for line in answer.report.history.lines()))
+    log = answer.report.merged.log
     write(out / "log.ndjson", conform_log(log).decode())
-    for number, text in partition_logs(log, elects=question.generation == "G1").items():
+    for number, text in partition_logs(log, elects=answer.question.generation == "G1").items():
         write(out / f"log.{number}.ndjson", text.decode())
-    write(out / "report.json", json_format.dumps(to_json(question, report, found), indent=1) + "\n")
+    write(out / "report.json", json_format.dumps(to_json(answer), indent=1) + "\n")

@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -38,6 +39,7 @@ class Child:
     def __init__(self, name: str, process: asyncio.subprocess.Process, port: int, errors: Path) -> None:
         self.name, self.port, self.stopped = name, port, False
         self._process, self._errors = process, errors
+        self._ending = asyncio.get_running_loop().create_task(_ended(process))
 
     @property
     def pid(self) -> int:
@@ -51,7 +53,7 @@ class Child:
 
     async def end(self) -> int:
         """Wait for its end. Returns the exit code; a signal has the negative of its number."""
-        return await self._process.wait()
+        return await asyncio.shield(self._ending)
 
     def complaint(self) -> str:
         """The last line that the process has written to its standard error; "" for none."""
@@ -68,6 +70,9 @@ class Children:
         self.signals: list[SentSignal] = []
         self.all: list[Child] = []
         self._folder, self._clock = folder, clock
+        self._starting: set[asyncio.subprocess.Process] = set()
+        """Those that do not listen yet."""
+        self._closed = False
         paths = [str(ROOT.parent), *filter(None, [environment.get("PYTHONPATH")])]
         self._environment = {**environment, "PYTHONPATH": os.pathsep.join(paths)}
 
@@ -83,26 +88,38 @@ class Children:
                 start_new_session=True,
                 env=self._environment,
             )
+        self._starting.add(process)
+        try:
+            port = await self._port_of(start, process, errors)
+        except BaseException:
+            # Nobody else knows of it.
+            _kill(process)
+            await _ended(process)
+            raise
+        finally:
+            self._starting.discard(process)
+        child = Child(start.name, process, port, errors)
+        self.all.append(child)
+        return child
+
+    async def _port_of(self, start: ProcessStart, process: asyncio.subprocess.Process, errors: Path) -> int:
+        """Tell a new process what to do, and wait for the port on which it listens."""
         assert process.stdin is not None, "it is a pipe"
         assert process.stdout is not None, "it is a pipe"
+        if self._closed:
+            _kill(process)
         process.stdin.write(msgspec.json.encode(start) + b"\n")
         try:
             line = await asyncio.wait_for(process.stdout.readline(), START_S)
         except TimeoutError:
-            process.kill()
             raise ClusterError(f"{start.name}: it does not listen after {START_S:.0f} s; see {errors}") from None
-        except asyncio.CancelledError:
-            process.kill()  # Nobody would know of it.
-            raise
         if not line.strip().isdigit():
             await process.wait()
             said = _last_line(errors) or "it ended before it listened"
             if "; " not in said:  # It is no line of ours, which has a remedy.
                 said = f"{start.name}: {said}; see {errors}"
             raise ClusterError(said)
-        child = Child(start.name, process, int(line), errors)
-        self.all.append(child)
-        return child
+        return int(line)
 
     async def kill(self, child: Child) -> None:
         """End a process with SIGKILL, and wait until it is gone."""
@@ -119,12 +136,34 @@ class Children:
             child.stopped = number is signal.SIGSTOP
 
     async def close(self) -> None:
-        """End all processes that live."""
+        """End all processes that live or start. One that is started later ends at once."""
+        self._closed = True
+        for process in self._starting:
+            _kill(process)
+        for process in tuple(self._starting):
+            await process.wait()
         for child in self.all:
             if child.alive:
                 os.kill(child.pid, signal.SIGKILL)
         for child in self.all:
             await child.end()
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        process.kill()
+
+
+async def _ended(process: asyncio.subprocess.Process) -> int:
+    """Wait until a process is gone and its pipes are closed. Returns its exit code."""
+    assert process.stdin is not None, "it is a pipe"
+    assert process.stdout is not None, "it is a pipe"
+    code = await process.wait()
+    process.stdin.close()
+    with suppress(OSError):
+        await process.stdin.wait_closed()
+    await process.stdout.read()
+    return code
 
 
 def _last_line(path: Path) -> str:

@@ -11,19 +11,21 @@ import msgspec
 from impl.client.history import History
 from impl.metadata.image import Image
 from impl.metadata.log import MetadataBatch, replay
-from impl.oracles.judge import Verdict, judge
+from impl.oracles.judge import judge
+from impl.oracles.storage import BucketContents
 from impl.oracles.verdict import Violation
 from impl.real.bucket_contents import contents_of, read_objects
-from impl.real.children import Children, SentSignal
+from impl.real.children import Children
 from impl.real.clock import Clock, new_clock
 from impl.real.cluster import LocalCluster
 from impl.real.fault_driver import FaultDriver, ProxiedWires
 from impl.real.links import LinkTable
 from impl.real.load import ClientGroup, RealLoad
-from impl.real.merge import MergedLog, merge
+from impl.real.merge import merge
 from impl.real.metadata_file import MetadataFile
 from impl.real.metadata_follower import MetadataFollower
 from impl.real.problems import ClusterError
+from impl.real.run_report import RunReport, record_counts
 from impl.real.schedule import PlannedFault, make_schedule
 from impl.real.starts import ClusterRules
 from impl.real.store_place import StorePlace, check_empty, environment_of, open_place
@@ -35,6 +37,10 @@ from impl.store.s3_boto import BotoStore
 
 START_S, HEAL_S, READ_S = 60.0, 90.0, 60.0
 """How long the start, the heal phase and the last reads may take."""
+LOOK_S = 0.1
+"""The time between two looks whether the run is interrupted."""
+CANCEL_S = 5.0
+"""The time after which an interrupted run is cancelled again: a wait that ends just then misses the first time."""
 READER = "r."
 """Precedes the names of the processes that read back."""
 NODE_ERROR = "node error"
@@ -57,38 +63,11 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     faults: bool = True
 
 
-class RunReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What happened, and what the oracles say. ``phases``: how long each phase took, in seconds.
-
-    ``acked``, ``read``: records that were acknowledged, and that new processes read back. ``lost``: those that were
-    acknowledged and not read back. ``twice``: those that were read back a second time. ``begin``, ``end``: when faults
-    began and ended, in milliseconds.
-    """
-
-    signals: tuple[SentSignal, ...]
-    told: tuple[tuple[int, str], ...]
-    happened: dict[str, int]
-    begin: int
-    end: int
-    acked: int
-    read: int
-    lost: int
-    twice: int
-    moves: int
-    handovers: int
-    objects: int
-    calls: int
-    phases: dict[str, float]
-    verdict: Verdict
-    history: History
-    merged: MergedLog
-
-
 class ClusterRun:
-    """One run. ``say``: takes a line for people whenever a phase begins."""
+    """One run. ``say``: takes a line for people whenever a phase begins. ``stops``: whether the run is to end early."""
 
-    def __init__(self, plan: RunPlan, say: Callable[[str], None]) -> None:
-        self.plan, self._say = plan, say
+    def __init__(self, plan: RunPlan, say: Callable[[str], None], stops: Callable[[], bool] = lambda: False) -> None:
+        self.plan, self._say, self._stops = plan, say, stops
         self.clock: Clock = new_clock()
         self.history, self.metadata = History(), Metadata()
         self._environment = environment_of(plan.store)
@@ -97,14 +76,34 @@ class ClusterRun:
         self._store = StoreProxy(self.clock, stream(plan.seed, "calls"))
         self._phases: dict[str, float] = {}
         self._phase, self._phase_begun = "", 0
-        self._cluster: LocalCluster
-        self._faults: FaultDriver
-        self._load: RealLoad
+        self._begin_at = self._end_at = 0
+        """When faults began and ended, in milliseconds; 0 before."""
+        self._clusters: list[LocalCluster] = []
+        """The one under faults, and the one that reads back."""
+        self._faults: FaultDriver | None = None
+        self._load: RealLoad | None = None
 
     async def run(self) -> RunReport:
-        """Make the run. All processes have ended when this returns, or raises ClusterError."""
+        """Make the run, or a part of it. All processes have ended when this returns, or raises ClusterError."""
+        work = asyncio.get_running_loop().create_task(self._run())
+        interrupted = ""
         try:
-            return await self._run()
+            while not work.done():
+                await asyncio.wait({work}, timeout=LOOK_S)
+                if self._stops() and not work.done():
+                    interrupted = self._phase
+                    self._end_at = self._end_at or self.clock.now()
+                    work.cancel()
+                    await asyncio.wait({work}, timeout=CANCEL_S)
+        finally:
+            await self._end()
+        return self._report_of_part(interrupted) if work.cancelled() else work.result()
+
+    async def _end(self) -> None:
+        """End all processes, and close all ports."""
+        try:
+            for cluster in self._clusters:
+                await cluster.kill_all()
         finally:
             self._links.close()
             await self._children.close()
@@ -117,10 +116,11 @@ class ClusterRun:
         check_empty(plan.store.bucket, endpoint)
         assert endpoint is not None, "the store has a URL, for Amazon's is refused"
         self._store.endpoint = endpoint
-        cluster = self._cluster = self._new_cluster(endpoint)
+        cluster = self._new_cluster(endpoint)
         await cluster.start(plan.brokers)
         group = ClientGroup(self.clock, cluster, plan.brokers, self.history)
-        load = self._load = RealLoad(group, self.metadata, seed=plan.seed, partitions=plan.partitions, batch=plan.batch)
+        load = RealLoad(group, self.metadata, seed=plan.seed, partitions=plan.partitions, batch=plan.batch)
+        self._load = load
 
         def learn(batches: tuple[MetadataBatch, ...]) -> None:
             self.metadata.learn(batches)
@@ -129,26 +129,26 @@ class ClusterRun:
         follower = MetadataFollower("driver", cluster.controller_port, learn)
         # The controller gives partitions to active brokers only.
         is_ready = await follower.wait(lambda: len(self.metadata.active()) == plan.brokers, START_S)
-        self._load.create_topic(plan.brokers)
+        load.create_topic(plan.brokers)
         if not (is_ready and await follower.wait(lambda: self._is_settled(self.metadata), START_S)):
             raise ClusterError(f"{cluster.fault or 'the cluster does not start'}; look at the files in {plan.folder}")
 
         self._begin("faults")
-        begin = self.clock.now()
-        self._load.begin()
-        self._faults = FaultDriver(cluster, self._links, self._store, self.clock)
+        self._begin_at = self.clock.now()
+        load.begin()
+        faults = self._faults = FaultDriver(cluster, self._links, self._store, self.clock)
         schedule = self._schedule()
-        fate = asyncio.get_running_loop().create_task(self._faults.run(schedule))
+        fate = asyncio.get_running_loop().create_task(faults.run(schedule))
         await asyncio.sleep(plan.seconds)
         fate.cancel()
-        await self._faults.end()
-        end = self.clock.now()
-        self._load.stop()
+        await faults.end()
+        self._end_at = self.clock.now()
+        load.stop()
 
         self._begin("heal")
         if cluster.problem:
             raise ClusterError(f"{cluster.problem}; look at the files in {plan.folder}")
-        self.history.missing = await self._heal(follower)
+        self.history.missing = await self._heal(follower, load)
         group.check()
 
         self._begin("read back")
@@ -157,12 +157,12 @@ class ClusterRun:
         follower.close()
         group.close()
         if not self.history.missing:
-            self.history.missing = await self._read_back(endpoint)
-        return self._judge(endpoint, begin, end)
+            self.history.missing = await self._read_back(endpoint, load, cluster.epochs)
+        return self._judge(endpoint)
 
     def _new_cluster(self, endpoint: str | None, name: str = "", epochs: dict[int, int] | None = None) -> LocalCluster:
         plan = self.plan
-        return LocalCluster(
+        cluster = LocalCluster(
             *(plan.folder, self._children, self.clock),
             endpoint=endpoint,
             bucket=plan.store.bucket,
@@ -171,6 +171,8 @@ class ClusterRun:
             wires=ProxiedWires(self._links, self._store),
             epochs=epochs,
         )
+        self._clusters.append(cluster)
+        return cluster
 
     def _schedule(self) -> tuple[PlannedFault, ...]:
         plan = self.plan
@@ -182,19 +184,19 @@ class ClusterRun:
 
     # Heal -----------------------------------------------------------------------------------------------------------
 
-    async def _heal(self, follower: MetadataFollower) -> str:
+    async def _heal(self, follower: MetadataFollower, load: RealLoad) -> str:
         """Wait, without faults, until everything works again. Returns the condition that fails; "" if none does."""
-        if not await self._load.wait(HEAL_S):
+        if not await load.wait(HEAL_S):
             return "clients have not ended"
-        if not await follower.wait(lambda: self._is_settled(self.metadata) and not self._load.asks, HEAL_S):
+        if not await follower.wait(lambda: self._is_settled(self.metadata) and not load.asks, HEAL_S):
             return "partitions have no leader that serves"
         if not await follower.wait(lambda: is_drained(self.metadata.image), HEAL_S):
             return "sealed entries are not committed"
         return ""
 
-    async def _read_back(self, endpoint: str | None) -> str:
+    async def _read_back(self, endpoint: str | None, load: RealLoad, epochs: dict[int, int]) -> str:
         """Read everything with new processes. Returns the condition that fails; "" if none does."""
-        cluster = self._new_cluster(endpoint, READER, self._cluster.epochs)
+        cluster = self._new_cluster(endpoint, READER, epochs)
         metadata = Metadata()
         await cluster.start(self.plan.brokers)
         follower = MetadataFollower("reader", cluster.controller_port, metadata.learn)
@@ -203,46 +205,55 @@ class ClusterRun:
         if not await follower.wait(lambda: self._is_settled(metadata), HEAL_S):
             missing = "partitions have no leader that serves new clients"
         else:
-            self._load.read_all(group)
-            if not await self._load.wait(READ_S):
+            load.read_all(group)
+            if not await load.wait(READ_S):
                 missing = "partitions cannot be read"
         group.check()
         follower.close()
         group.close()
         await cluster.kill_all()
-        self._cluster.fault = self._cluster.fault or cluster.fault
         return missing
 
     # The verdict ----------------------------------------------------------------------------------------------------
 
-    def _judge(self, endpoint: str | None, begin: int, end: int) -> RunReport:
+    def _judge(self, endpoint: str | None) -> RunReport:
+        """The report of a whole run."""
         self._begin("judge")
-        plan, load = self.plan, self._load
+        plan = self.plan
         image = replay(MetadataFile(plan.folder / "metadata.log").batches, Image())
         objects = read_objects(BotoStore(plan.store.bucket, endpoint))
         last = Metadata()
         last.image = image
         keys = {stream: number for number in range(plan.partitions) for stream in last.streams(number)}
-        verdict = judge(self.history, None if self.history.missing else contents_of(objects, image, keys))
-        if self._cluster.fault:
-            found = Violation(NODE_ERROR, -1, self._cluster.fault)
+        return self._report(
+            "", None if self.history.missing else contents_of(objects, image, keys), objects=len(objects)
+        )
+
+    def _report_of_part(self, interrupted: str) -> RunReport:
+        """The report of a run that was interrupted: nothing has healed, and nobody has looked into the bucket."""
+        self.history.missing = None
+        return self._report(interrupted, None, objects=None)
+
+    def _report(self, interrupted: str, stored: BucketContents | None, *, objects: int | None) -> RunReport:
+        verdict = judge(self.history, stored)
+        fault = next((each.fault for each in self._clusters if each.fault), "")
+        if fault:
+            found = Violation(NODE_ERROR, -1, fault)
             verdict = msgspec.structs.replace(verdict, violations=(found, *verdict.violations))
-        merged = merge(plan.folder, self._store.outcomes)
+        merged = merge(self.plan.folder, self._store.outcomes)
         self._begin("")
-        acked, read = _acked(self.history), _read_back(self.history)
+        happened, told = (self._faults.happened, self._faults.told) if self._faults is not None else ({}, [])
         return RunReport(
+            interrupted=interrupted,
             signals=tuple(self._children.signals),
-            told=tuple(self._faults.told),
-            happened={**self._faults.happened, **self._store.happened},
-            begin=begin,
-            end=end,
-            acked=sum(acked.values()),
-            read=sum(count for counts in read.values() for count in counts),
-            lost=sum(count for value, count in acked.items() if value not in read),
-            twice=sum(count for counts in read.values() for count in counts[1:]),
-            moves=load.accepted_moves,
+            told=tuple(told),
+            happened={**happened, **self._store.happened},
+            begin=self._begin_at or self._end_at,
+            end=self._end_at,
+            records=record_counts(self.history),
+            moves=0 if self._load is None else self._load.accepted_moves,
             handovers=self.metadata.handovers,
-            objects=len(objects),
+            objects=objects,
             calls=len(self._store.outcomes),
             phases=self._phases,
             verdict=verdict,
@@ -258,21 +269,3 @@ class ClusterRun:
         self._phase, self._phase_begun = phase, now
         if phase:
             self._say(phase)
-
-
-def _acked(history: History) -> dict[tuple[int, int], int]:
-    """By key and value: the number of records of each send that was acknowledged."""
-    counts = {op.index: op.count for op in history.ops if op.kind == "invoke" and op.f == "send"}
-    values = {op.index: op.value for op in history.ops if op.kind == "invoke" and op.f == "send"}
-    ends = [op for op in history.ops if op.kind == "ok" and op.f == "send"]
-    return {(op.key, values[op.index]): counts[op.index] for op in ends}
-
-
-def _read_back(history: History) -> dict[tuple[int, int], list[int]]:
-    """By key and value: the numbers of records of each time that the last reads found it."""
-    found: dict[tuple[int, int], list[int]] = {}
-    for op in history.ops:
-        if op.kind == "ok" and op.f == "poll" and op.phase == "final":
-            for _, count, value in op.value:
-                found.setdefault((op.key, value), []).append(count)
-    return found
