@@ -12,7 +12,7 @@ CODES = """Exit codes:
     0  done; of test: nothing is violated, and the models allow the log
    12  of test: a property is violated, or a model does not allow the log; of consume: records are lost or twice
    10  the cluster refuses the request
-   20  no answer: interrupted, or the cluster does not answer
+   20  no answer: interrupted, the cluster does not answer; of test: too few kills or acknowledged records
     2  a wrong argument or file; an object store that cannot be used
     1  a fault of holdfast"""
 

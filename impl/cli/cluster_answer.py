@@ -29,7 +29,7 @@ class ClusterAnswer(msgspec.Struct, frozen=True):
         if self.report.verdict.error is not None:
             return FAULT
         is_open = self.left_out or any(each.kind != "conforms" for each in self.judged)
-        return UNANSWERED if is_open else HELD
+        return UNANSWERED if is_open or self.report.shortfalls else HELD
 
     @property
     def words(self) -> str:
@@ -37,10 +37,11 @@ class ClusterAnswer(msgspec.Struct, frozen=True):
         if self.left_out:
             said = {VIOLATED: "violated", FAULT: "the run cannot be judged", UNANSWERED: "nothing violated so far"}
             return f"{said[self.exit_code]}; interrupted in the phase {self.report.interrupted or 'models'}"
+        open_question = "too little happened" if self.report.shortfalls else "a model has no answer"
         return {
             HELD: "nothing violated",
             VIOLATED: "violated",
-            UNANSWERED: "nothing violated, and a model has no answer",
+            UNANSWERED: f"nothing violated, and {open_question}",
             FAULT: "the run cannot be judged",
         }[self.exit_code]
 

@@ -18,6 +18,7 @@ def to_json(answer: ClusterAnswer) -> dict[str, Any]:
         "verdict": answer.words,
         "exit_code": answer.exit_code,
         "left_out": list(answer.left_out),
+        "shortfalls": list(report.shortfalls),
         "seed": question.seed,
         "version": question.version,
         "generation": question.generation,
@@ -77,6 +78,7 @@ def to_text(answer: ClusterAnswer) -> str:
         of = "" if partitions[0].partition < 0 else f" in {len(partitions)} logs of partitions"
         lines.append(f"  {model:14}  {kind}: {events:,} events{of}")
         lines += [f"  {'':14}  {_place(each)}{each.said}" for each in partitions if each.said]
+    lines += [f"  too little      {each}" for each in report.shortfalls]
     if answer.left_out:
         lines.append(f"  not judged      {'; '.join(answer.left_out)}")
     if report.verdict.error is not None:

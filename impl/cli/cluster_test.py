@@ -58,8 +58,8 @@ def run_test(
 
     Producers, consumers and operators work while processes are killed and stopped, links are cut, and the object store
     fails. Then all faults end. New processes read everything back. Oracles judge what the clients saw, and models the
-    merged log. Exit codes: 0 if nothing is found, 12 if something is, 20 if a model has no answer.
-    Ctrl-C ends the run early; then the command reports what happened so far, and ends with 20 if nothing was found.
+    merged log. Exit codes: 0 if nothing is found, 12 if something is, 20 if a model has no answer or too little
+    happened. Ctrl-C ends the run early; then the command reports what happened so far, and ends with 12 or 20.
 
     Parameters
     ----------

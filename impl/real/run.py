@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,8 +26,9 @@ from impl.real.merge import merge
 from impl.real.metadata_file import MetadataFile
 from impl.real.metadata_follower import MetadataFollower
 from impl.real.problems import ClusterError
-from impl.real.run_report import RunReport, record_counts
-from impl.real.schedule import PlannedFault, make_schedule
+from impl.real.run_report import RunReport, acked_sends, record_counts
+from impl.real.schedule import KILLS, PlannedFault, make_schedule
+from impl.real.shortfall import shortfalls
 from impl.real.starts import ClusterRules
 from impl.real.store_place import StorePlace, check_empty, environment_of, open_place
 from impl.real.store_proxy import StoreProxy
@@ -243,7 +245,7 @@ class ClusterRun:
         merged = merge(self.plan.folder, self._store.outcomes)
         self._begin("")
         happened, told = (self._faults.happened, self._faults.told) if self._faults is not None else ({}, [])
-        return RunReport(
+        report = RunReport(
             interrupted=interrupted,
             signals=tuple(self._children.signals),
             told=tuple(told),
@@ -260,6 +262,19 @@ class ClusterRun:
             history=self.history,
             merged=merged,
         )
+        return report if interrupted else msgspec.structs.replace(report, shortfalls=self._shortfalls(report))
+
+    def _shortfalls(self, report: RunReport) -> tuple[str, ...]:
+        plan = self.plan
+        found = shortfalls(
+            kills=len(report.kills),
+            scheduled=sum(each.kind in KILLS for each in self._schedule()),
+            kill_every=plan.kill_every,
+            sends=Counter(partition for partition, _ in acked_sends(self.history)),
+            partitions=plan.partitions,
+            seconds=plan.seconds,
+        )
+        return tuple(found)
 
     def _begin(self, phase: str) -> None:
         """Begin a phase, and end the one before."""

@@ -30,7 +30,8 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     faults began and ended, in milliseconds. ``told``: each fault, with its time in microseconds. ``happened``: the
     number of faults of each kind. ``moves``: those that the controller has accepted. ``handovers``: how often a
     partition got another leader. ``calls``: those to the object store that took effect. ``objects``: the number of
-    objects in the bucket at the end, None if nobody has looked.
+    objects in the bucket at the end, None if nobody has looked. ``shortfalls``: a line for each thing of which too
+    little happened in a whole run.
     """
 
     interrupted: str
@@ -48,6 +49,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
     history: History
     merged: MergedLog
+    shortfalls: tuple[str, ...] = ()
 
     @property
     def kills(self) -> list[SentSignal]:
