@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from impl.bridge.log_judgement import OF_PARTITIONS, OF_STREAMS, LogJudgement
+from impl.real.run import RunPlan
 from impl.real.run_report import RunReport
 from impl.sim.check import Question
 
@@ -17,6 +18,7 @@ class ClusterAnswer(msgspec.Struct, frozen=True):
     """What was asked, what happened, and what the models say of it. ``interrupted``: whether a signal ended the run."""
 
     question: Question
+    plan: RunPlan
     report: RunReport
     judged: tuple[LogJudgement, ...]
     interrupted: bool = False

@@ -15,9 +15,11 @@ from holdfast.check.budget import Budget, Meter, interruptible
 from holdfast.check.temporary_folder import TemporaryFolder
 from holdfast.cli.options import Names, Switch
 from holdfast.cli.output import Ticker, cannot_write, note, say, write
+from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.ir.errors import UsageError
 from impl.bridge.log_judgement import LogJudgement, judgements
 from impl.cli.cluster_answer import ClusterAnswer
+from impl.cli.cluster_record import record_of
 from impl.cli.cluster_report import to_json, to_text
 from impl.cli.question import drawn_question
 from impl.real.problems import ClusterError
@@ -53,6 +55,7 @@ def run_test(
     kills_only: Switch = False,
     out: Path | None = None,
     json: Switch = False,
+    reports: Reports = NO_REPORTS,
 ) -> int:
     """Run a cluster of processes under faults, and judge the run.
 
@@ -93,6 +96,8 @@ def run_test(
         Keep the logs of all processes, the history and the merged log in this folder.
     json
         Print the result as JSON and nothing else.
+    reports
+        Reports for other tools.
     """
     chosen = version or ("legacy" if seed % 2 else "V6")
     question = drawn_question(
@@ -113,6 +118,7 @@ def run_test(
             "name another store, or leave it out"
         )
     with _folder(out) as folder, Ticker() as ticker:
+        reports.prepare(json=json)
         plan = RunPlan(
             folder=folder,
             store=StorePlace(s3, bucket or BUCKET, own=s3 is None),
@@ -133,6 +139,7 @@ def run_test(
     else:
         say(to_text(answer))
         note(f"phases: {', '.join(f'{name} {took:.1f} s' for name, took in answer.report.phases.items())}")
+    reports.give([record_of(answer)])
     return answer.exit_code
 
 
@@ -154,7 +161,7 @@ def _answer(question: Question, plan: RunPlan, ticker: Ticker) -> ClusterAnswer:
                 if meter.spent is not None and each.kind == "unknown":
                     break
                 found.append(each)
-    return ClusterAnswer(question, report, tuple(found), interrupted=meter.spent is not None)
+    return ClusterAnswer(question, plan, report, tuple(found), interrupted=meter.spent is not None)
 
 
 def _folder(out: Path | None) -> AbstractContextManager[Path]:

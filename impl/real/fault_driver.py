@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from impl.real.children import Child
 from impl.real.clock import Clock
 from impl.real.cluster import CONTROLLER, LocalCluster, Wires
@@ -18,6 +20,18 @@ LOOK_S = 0.1
 """The time between two looks for a process that may be killed."""
 SLOW_S = 5.0
 """How long after its start the successor of a killed process has a slow link, if it has one."""
+
+
+class FaultEvent(msgspec.Struct, frozen=True):
+    """A fault of a kind has begun at a time in microseconds. ``ms``: how long it lasts; of a kill, until the successor.
+
+    ``text``: what happened, for people.
+    """
+
+    at: int
+    kind: str
+    ms: int
+    text: str
 
 
 class ProxiedWires(Wires):
@@ -40,11 +54,11 @@ class ProxiedWires(Wires):
 
 
 class FaultDriver:
-    """``happened``: the faults that happened, by kind. ``told``: each of them, with its time in microseconds."""
+    """``happened``: the faults that happened, by kind. ``told``: each of them."""
 
     def __init__(self, cluster: LocalCluster, links: LinkTable, store: StoreProxy, clock: Clock) -> None:
         self.happened: Counter[str] = Counter()
-        self.told: list[tuple[int, str]] = []
+        self.told: list[FaultEvent] = []
         self._cluster, self._links, self._store, self._clock = cluster, links, store, clock
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -134,4 +148,4 @@ class FaultDriver:
 
     def _tell(self, fault: PlannedFault, text: str) -> None:
         self.happened[fault.kind] += 1
-        self.told.append((self._clock.micros(), text))
+        self.told.append(FaultEvent(self._clock.micros(), fault.kind, fault.ms, text))

@@ -7,6 +7,7 @@ import msgspec
 from impl.client.history import History
 from impl.oracles.judge import Verdict
 from impl.real.children import SentSignal
+from impl.real.fault_driver import FaultEvent
 from impl.real.merge import MergedLog
 
 
@@ -27,7 +28,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     """What happened, and what the oracles say. ``phases``: how long each phase took, in seconds.
 
     ``interrupted``: the phase in which the run was interrupted, "" if it came to its end. ``begin``, ``end``: when
-    faults began and ended, in milliseconds. ``told``: each fault, with its time in microseconds. ``happened``: the
+    faults began and ended, in milliseconds. ``told``: each fault. ``happened``: the
     number of faults of each kind. ``moves``: those that the controller has accepted. ``handovers``: how often a
     partition got another leader. ``calls``: those to the object store that took effect. ``objects``: the number of
     objects in the bucket at the end, None if nobody has looked. ``shortfalls``: a line for each thing of which too
@@ -36,7 +37,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
 
     interrupted: str
     signals: tuple[SentSignal, ...]
-    told: tuple[tuple[int, str], ...]
+    told: tuple[FaultEvent, ...]
     happened: dict[str, int]
     begin: int
     end: int

@@ -11,7 +11,7 @@ from impl.oracles.judge import Verdict
 from impl.oracles.verdict import Violation
 from impl.sim.check import Question
 from impl.sim.options import Options
-from tests.impl.real.reports import PART, REPORT
+from tests.impl.real.reports import PART, PLAN, REPORT
 
 QUESTION = Question(seed=3, options=Options(partitions=2), version="V6", generation="G1")
 ALL = (
@@ -23,19 +23,19 @@ LOSS = Verdict((Violation("lost", 0, "value 7 is gone"),), {})
 
 def test_a_whole_run() -> None:
     """All models agree: 0. One has no answer: 20. One objects: 12. The history is broken: 1."""
-    assert ClusterAnswer(QUESTION, REPORT, ALL).exit_code == 0
+    assert ClusterAnswer(QUESTION, PLAN, REPORT, ALL).exit_code == 0
     unread = replace(ALL[0], kind="unreadable")
-    assert ClusterAnswer(QUESTION, REPORT, (unread, *ALL[1:])).exit_code == 20
+    assert ClusterAnswer(QUESTION, PLAN, REPORT, (unread, *ALL[1:])).exit_code == 20
     impossible = replace(ALL[0], kind="impossible")
-    assert ClusterAnswer(QUESTION, REPORT, (impossible, *ALL[1:])).exit_code == 12
+    assert ClusterAnswer(QUESTION, PLAN, REPORT, (impossible, *ALL[1:])).exit_code == 12
     broken = replace(REPORT, verdict=Verdict((), {}, "a value is sent twice"))
-    assert ClusterAnswer(QUESTION, broken, ALL).exit_code == 1
-    assert ClusterAnswer(QUESTION, replace(broken, verdict=LOSS), ALL).exit_code == 12
+    assert ClusterAnswer(QUESTION, PLAN, broken, ALL).exit_code == 1
+    assert ClusterAnswer(QUESTION, PLAN, replace(broken, verdict=LOSS), ALL).exit_code == 12
 
 
 def test_an_interrupted_run_says_what_is_missing() -> None:
     """It is never green: it ends with 20, or with 12 if something was violated before."""
-    answer = ClusterAnswer(QUESTION, PART, (), interrupted=True)
+    answer = ClusterAnswer(QUESTION, PLAN, PART, (), interrupted=True)
     assert answer.exit_code == 20
     text = to_text(answer)
     assert text.startswith("Cluster V6 G1, seed 3: nothing violated so far; interrupted in the phase heal\n")
@@ -49,7 +49,7 @@ def test_an_interrupted_run_says_what_is_missing() -> None:
     found = to_json(answer)
     assert (found["exit_code"], found["records"]["lost"], found["store"]["objects"]) == (20, None, None)
     assert found["left_out"] == list(answer.left_out)
-    violated = ClusterAnswer(QUESTION, replace(PART, verdict=LOSS), (), interrupted=True)
+    violated = ClusterAnswer(QUESTION, PLAN, replace(PART, verdict=LOSS), (), interrupted=True)
     assert violated.exit_code == 12
     assert "lost: value 7 is gone" in to_text(violated)
     assert violated.words == "violated; interrupted in the phase heal"
@@ -57,8 +57,8 @@ def test_an_interrupted_run_says_what_is_missing() -> None:
 
 def test_models_that_were_not_asked() -> None:
     """A signal during the models leaves out those without an answer; after the last one it leaves out none."""
-    part = ClusterAnswer(QUESTION, REPORT, ALL[:2], interrupted=True)
+    part = ClusterAnswer(QUESTION, PLAN, REPORT, ALL[:2], interrupted=True)
     assert (part.exit_code, part.words) == (20, "nothing violated so far; interrupted in the phase models")
     assert part.left_out == ("model reassignment in 1 logs of partitions", "model cancellation")
-    late = ClusterAnswer(QUESTION, REPORT, ALL, interrupted=True)
+    late = ClusterAnswer(QUESTION, PLAN, REPORT, ALL, interrupted=True)
     assert (late.exit_code, late.words, late.left_out) == (0, "nothing violated", ())

@@ -15,7 +15,7 @@ from impl.client.node import ClientNode
 from impl.real.load import PAUSE_MS, RealLoad
 from impl.real.schedule import KILLS, make_schedule
 from impl.real.shortfall import least_kills, least_sends, shortfalls
-from tests.impl.real.reports import REPORT
+from tests.impl.real.reports import PLAN, REPORT
 from tests.impl.real.test_cluster_answer import ALL, LOSS, QUESTION
 
 
@@ -56,11 +56,11 @@ def test_a_short_run_cannot_have_the_kills_that_are_asked_for() -> None:
 def test_too_little_is_inconclusive() -> None:
     """The answer ends with 20, and with 12 if something was violated nevertheless."""
     short = replace(REPORT, shortfalls=("0 times kill -9",))
-    answer = ClusterAnswer(QUESTION, short, ALL)
+    answer = ClusterAnswer(QUESTION, PLAN, short, ALL)
     assert (answer.exit_code, answer.words) == (20, "nothing violated, and too little happened")
     assert "\n  too little      0 times kill -9\n" in f"{to_text(answer)}\n"
     assert to_json(answer)["shortfalls"] == ["0 times kill -9"]
-    assert ClusterAnswer(QUESTION, replace(short, verdict=LOSS), ALL).exit_code == 12
+    assert ClusterAnswer(QUESTION, PLAN, replace(short, verdict=LOSS), ALL).exit_code == 12
 
 
 async def idle(load: RealLoad, node: ClientNode, partition: int) -> None:
