@@ -32,7 +32,7 @@ def to_json(answer: ClusterAnswer) -> dict[str, Any]:
             for each in report.signals
         ],
         "faults": dict(sorted(report.happened.items())),
-        "missing": _missing(report),
+        "missing": missing_rules(report),
         "moves": report.moves,
         "handovers": report.handovers,
         "store": {"calls": report.calls, "objects": report.objects},
@@ -54,21 +54,22 @@ def to_json(answer: ClusterAnswer) -> dict[str, Any]:
 
 def to_text(answer: ClusterAnswer) -> str:
     """The answer for people."""
-    question, report = answer.question, answer.report
-    changes = [*(f"without {each}" for each in question.without), *(f"with {each}" for each in question.switches)]
-    title = ", ".join([f"Cluster {question.version} {question.generation}", *changes, f"seed {question.seed}"])
+    report = answer.report
     shown = [f"{_since(report, each.at) / 1_000:8.3f} s  {each.process}, pid {each.pid}" for each in report.kills]
     faults = ", ".join(f"{name} {count}" for name, count in sorted(report.happened.items()))
     objects = "" if report.objects is None else f"; {report.objects:,} objects at the end"
     torn = len(report.merged.torn)
     lines = [
-        f"{title}: {answer.words}",
+        f"{heading(answer)}: {answer.words}",
         "",
         *_records(report),
         f"  kill -9         {len(report.kills)}",
         *(f"  {'':14}  {each}" for each in shown),
         f"  faults          {faults or 'none'}",
-        *(f"  missing rule    {rule} would have decided {count} times" for rule, count in _missing(report).items()),
+        *(
+            f"  missing rule    {rule} would have decided {count} times"
+            for rule, count in missing_rules(report).items()
+        ),
         f"  moves           {report.moves} accepted; partitions changed their leader {report.handovers} times",
         f"  store           {report.calls:,} calls took effect{objects}",
         f"  log             {report.merged.lines:,} lines in {report.merged.files} files, {torn} torn",
@@ -85,6 +86,13 @@ def to_text(answer: ClusterAnswer) -> str:
         lines += ["", f"  the history cannot be judged: {report.verdict.error}"]
     lines += [f"  {each.oracle}: {each.message}" for each in report.verdict.violations]
     return "\n".join(lines)
+
+
+def heading(answer: ClusterAnswer) -> str:
+    """What was run."""
+    question = answer.question
+    changes = [*(f"without {each}" for each in question.without), *(f"with {each}" for each in question.switches)]
+    return ", ".join([f"Cluster {question.version} {question.generation}", *changes, f"seed {question.seed}"])
 
 
 def _records(report: RunReport) -> list[str]:
@@ -104,7 +112,7 @@ def _models(found: Sequence[LogJudgement]) -> dict[tuple[str, str], list[LogJudg
     return groups
 
 
-def _missing(report: RunReport) -> dict[str, int]:
+def missing_rules(report: RunReport) -> dict[str, int]:
     """How often each switched-off rule would have decided something."""
     labels = [subject["rule"] for _, _, kind, subject in report.merged.log.events if kind == "missing"]
     return dict(sorted(Counter(labels).items()))

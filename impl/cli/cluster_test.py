@@ -14,11 +14,12 @@ from cyclopts import Parameter, validators
 from holdfast.check.budget import Budget, Meter, interruptible
 from holdfast.check.temporary_folder import TemporaryFolder
 from holdfast.cli.options import Names, Switch
-from holdfast.cli.output import Ticker, cannot_write, note, say, write
+from holdfast.cli.output import Ticker, cannot_write, check_writable, note, say, write
 from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.ir.errors import UsageError
 from impl.bridge.log_judgement import LogJudgement, judgements
 from impl.cli.cluster_answer import ClusterAnswer
+from impl.cli.cluster_page import page
 from impl.cli.cluster_record import record_of
 from impl.cli.cluster_report import to_json, to_text
 from impl.cli.question import drawn_question
@@ -54,6 +55,7 @@ def run_test(
     switch: Names = (),
     kills_only: Switch = False,
     out: Path | None = None,
+    html: Path | None = None,
     json: Switch = False,
     reports: Reports = NO_REPORTS,
 ) -> int:
@@ -94,6 +96,8 @@ def run_test(
         Let no other faults happen than kill -9.
     out
         Keep the logs of all processes, the history and the merged log in this folder.
+    html
+        Write the answer to this file as a page with the timeline of the run.
     json
         Print the result as JSON and nothing else.
     reports
@@ -118,7 +122,7 @@ def run_test(
             "name another store, or leave it out"
         )
     with _folder(out) as folder, Ticker() as ticker:
-        reports.prepare(json=json)
+        _check_reports(html, reports, json=json)
         plan = RunPlan(
             folder=folder,
             store=StorePlace(s3, bucket or BUCKET, own=s3 is None),
@@ -139,8 +143,20 @@ def run_test(
     else:
         say(to_text(answer))
         note(f"phases: {', '.join(f'{name} {took:.1f} s' for name, took in answer.report.phases.items())}")
+    if html is not None:
+        write(html, page(answer))
     reports.give([record_of(answer)])
     return answer.exit_code
+
+
+def _check_reports(html: Path | None, reports: Reports, *, json: bool) -> None:
+    """Raise UsageError if a page or report could not be written at the end."""
+    reports.prepare(json=json)
+    if html is not None:
+        for option, path in (("--junit", reports.junit), ("--sarif", reports.sarif)):
+            if path is not None and path.resolve() == html.resolve():
+                raise UsageError(f"--html and {option} both name {html}; give each a file of its own")
+        check_writable(html)
 
 
 def _answer(question: Question, plan: RunPlan, ticker: Ticker) -> ClusterAnswer:

@@ -133,7 +133,7 @@ def test_a_run_under_faults(capsys: Captured, tmp_path: Path, s3: str, keys: tup
     boto3.resource("s3", endpoint_url=s3, region_name="us-east-1").create_bucket(Bucket=name)
     out = tmp_path / "out"
     argv = ["--seconds", "12", "--kill-every", "4", "--version", version, "--s3", s3, "--bucket", name]
-    code = main(["cluster", "test", *argv, "--out", str(out), "--json"])
+    code = main(["cluster", "test", *argv, "--out", str(out), "--html", str(out / "page.html"), "--json"])
     output, errors = capsys.readouterr()
     found = json.loads(output)
     assert (code, found["violations"], found["not_judged"]) == (0, [], None), found
@@ -141,5 +141,6 @@ def test_a_run_under_faults(capsys: Captured, tmp_path: Path, s3: str, keys: tup
     assert (found["records"]["lost"], found["records"]["twice"]) == (0, 0)
     assert found["records"]["acked"] > 1_000
     assert sum(each["signal"] == "SIGKILL" for each in found["signals"]) >= 2
+    assert "kill -9 of b" in (out / "page.html").read_text(encoding="utf-8")
     texts = [output.encode(), errors.encode(), *(path.read_bytes() for path in out.iterdir())]
     assert not any(key.encode() in text for key in keys for text in texts)
