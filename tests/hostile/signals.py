@@ -32,7 +32,10 @@ ANSWERED = {0, 10, 11, 12, 13, 20}
 """The exit codes of a command that has answered."""
 
 LIMIT = 90.0
-"""Seconds after the signal, or for a run without one, after which a command counts as hanging."""
+"""Seconds after the signal, after which a command counts as hanging."""
+
+PLAIN_LIMIT = 600.0
+"""Seconds that a run without a signal may take, also on a busy machine."""
 
 
 @attrs.define
@@ -113,7 +116,7 @@ class SignalRun:
                 say(described(case, result, verdict))
 
     def _result(self, case: HostileCase, command: LongCommand) -> CaseResult:
-        limit = LIMIT if case.signal is not None or command.seconds is None else command.seconds
+        limit = LIMIT if case.signal is not None else command.seconds or PLAIN_LIMIT
         return run(case, self.folder / "good", self.folder / "case", limit)
 
 
