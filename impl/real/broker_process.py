@@ -33,6 +33,7 @@ from impl.real.clock import Clock
 from impl.real.event_file import EventFile, ObjectAnswer
 from impl.real.frames import FrameConnection, FrameError, Greeting, Subscription, connect
 from impl.real.listening import listen
+from impl.real.problems import ClusterError
 from impl.real.starts import HALTED, SHUT_DOWN, BrokerStart
 from impl.real.store_pool import StorePool
 from impl.rules import without
@@ -81,7 +82,10 @@ class BrokerProcess:
         self._deliver(WakeNotice())
         following = loop.create_task(self._follow())
         following.add_done_callback(self._ended)
-        reason = await self._halted
+        try:
+            reason = await self._halted
+        finally:
+            listener.close()
         return SHUT_DOWN if reason == "shut down" else HALTED
 
     def _fail(self, error: BaseException) -> None:
@@ -100,6 +104,8 @@ class BrokerProcess:
         self._handle(event, self._clock.micros())
 
     def _handle(self, event: Input, micros: int) -> None:
+        if self._halted.done():
+            return  # What it would do now, no log could tell.
         try:
             outputs = self._broker.handle(event, micros // 1_000)
             self._events.note_missed(micros)
@@ -182,7 +188,10 @@ class BrokerProcess:
         def answered(answer: Answer) -> None:
             now = self._clock.micros()
             etag = answer.etag if isinstance(answer, PutResult | ObjectData) else ""
-            self._events.add(now, "stored", ObjectAnswer(request.id, type(answer).__name__, etag))
+            try:
+                self._events.add(now, "stored", ObjectAnswer(request.id, type(answer).__name__, etag))
+            except ClusterError as error:
+                self._fail(error)
             self._handle(StoreAnswer(request.id, answer), now)
 
         self._store.execute(request.operation, answered)

@@ -48,7 +48,8 @@ def main() -> None:
         else:
             code = asyncio.run(_until_orphaned(_job(start)))
     except ClusterError as error:
-        sys.stderr.write(f"{error}\n")
+        # The driver reads it from the pipe: the disk with the file of standard error may be full.
+        sys.stdout.write(f"{error}\n")
         code = FAILED
     except Exception as error:  # noqa: BLE001 - whatever it is, its line is what the driver reports
         sys.excepthook(type(error), error, error.__traceback__)

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from impl.real.clock import Clock
-from impl.real.problems import ClusterError
+from impl.real.problems import ClusterError, reason
 from impl.real.starts import ProcessStart
 from impl.rules import ROOT
 
@@ -53,11 +53,13 @@ class Child:
 
     async def end(self) -> int:
         """Wait for its end. Returns the exit code; a signal has the negative of its number."""
-        return await asyncio.shield(self._ending)
+        code, _ = await asyncio.shield(self._ending)
+        return code
 
     def complaint(self) -> str:
-        """The last line that the process has written to its standard error; "" for none."""
-        return _last_line(self._errors)
+        """The error with which the process has ended; "" for none: what it told the driver, or its standard error."""
+        _, said = self._ending.result()
+        return said or _last_line(self._errors)
 
 
 class Children:
@@ -79,15 +81,20 @@ class Children:
     async def start(self, start: ProcessStart) -> Child:
         """Start a process, and wait until it listens. Raises ClusterError with its complaint."""
         errors = self._folder / f"{start.name}.err"
-        with errors.open("wb") as file:
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "impl.real.child"),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=file,
-                start_new_session=True,
-                env=self._environment,
-            )
+        try:
+            with errors.open("wb") as file:
+                process = await asyncio.create_subprocess_exec(
+                    *(sys.executable, "-m", "impl.real.child"),
+                    stdin=asyncio.subprocess.PIPE,
+                    stdout=asyncio.subprocess.PIPE,
+                    stderr=file,
+                    start_new_session=True,
+                    env=self._environment,
+                )
+        except OSError as error:
+            raise ClusterError(
+                f"{errors}: {start.name} cannot start: {reason(error)}; mend that, and start again"
+            ) from error
         self._starting.add(process)
         try:
             port = await self._port_of(start, process, errors)
@@ -115,7 +122,7 @@ class Children:
             raise ClusterError(f"{start.name}: it does not listen after {START_S:.0f} s; see {errors}") from None
         if not line.strip().isdigit():
             await process.wait()
-            said = _last_line(errors) or "it ended before it listened"
+            said = line.decode(errors="replace").strip() or _last_line(errors) or "it ended before it listened"
             if "; " not in said:  # It is no line of ours, which has a remedy.
                 said = f"{start.name}: {said}; see {errors}"
             raise ClusterError(said)
@@ -154,16 +161,15 @@ def _kill(process: asyncio.subprocess.Process) -> None:
         process.kill()
 
 
-async def _ended(process: asyncio.subprocess.Process) -> int:
-    """Wait until a process is gone and its pipes are closed. Returns its exit code."""
+async def _ended(process: asyncio.subprocess.Process) -> tuple[int, str]:
+    """Wait until a process is gone and its pipes are closed. Returns its exit code, and what it has told the driver."""
     assert process.stdin is not None, "it is a pipe"
     assert process.stdout is not None, "it is a pipe"
     code = await process.wait()
     process.stdin.close()
     with suppress(OSError):
         await process.stdin.wait_closed()
-    await process.stdout.read()
-    return code
+    return code, (await process.stdout.read()).decode(errors="replace").strip()
 
 
 def _last_line(path: Path) -> str:

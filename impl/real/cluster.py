@@ -186,7 +186,7 @@ class LocalCluster:
         code = await child.end()
         if code not in (SHUT_DOWN, HALTED):
             # The process is gone, so all of its own events are earlier.
-            self._events.note(self.clock.micros(), "crash", child.name, awaits=[])
+            self._note("crash", child, awaits=[])
             if code == FAILED:
                 self._complain(child.complaint())
             elif code > 0:
@@ -200,6 +200,13 @@ class LocalCluster:
             except ClusterError as error:
                 self._complain(str(error))
                 down = AGAIN_S
+
+    def _note(self, kind: str, child: Child, **fields: Any) -> None:
+        """Write an event of a process down. If that fails, it is a problem: the log lacks the event."""
+        try:
+            self._events.note(self.clock.micros(), kind, child.name, **fields)
+        except ClusterError as error:
+            self._complain(str(error))
 
     def _complain(self, problem: str) -> None:
         """Report a problem that the user can solve, such as a full disk; each text once."""
@@ -225,12 +232,12 @@ class LocalCluster:
     def pause(self, child: Child) -> None:
         """Stop a process where it is."""
         self.children.send(child, signal.SIGSTOP)
-        self._events.note(self.clock.micros(), "pause", child.name, ms=0)
+        self._note("pause", child, ms=0)
 
     def resume(self, child: Child) -> None:
         """Let a stopped process go on."""
         if child.alive and child.stopped:
-            self._events.note(self.clock.micros(), "resume", child.name)
+            self._note("resume", child)
             self.children.send(child, signal.SIGCONT)
 
     def resume_all(self) -> None:
@@ -264,4 +271,4 @@ class LocalCluster:
         for child in self._own:
             if child.alive:
                 await self.children.kill(child)
-                self._events.note(self.clock.micros(), "crash", child.name, awaits=[])
+                self._note("crash", child, awaits=[])

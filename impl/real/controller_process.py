@@ -124,7 +124,12 @@ class ControllerProcess:
         self._handle(Request(number, request.id, request.body), micros, executed)
 
     def _handle(self, event: Input, micros: int, executed: Callable[[], None] | None = None) -> None:
-        """Hand the controller an input. ``executed`` writes the event of a request, before those of its batches."""
+        """Hand the controller an input. ``executed`` writes the event of a request, before those of its batches.
+
+        After an error nothing is handed to it any more: its image may have batches that are not on the disk.
+        """
+        if self._failed.done():
+            return
         try:
             outputs = self._controller.handle(event, micros // 1_000)
             if executed is not None:
@@ -153,7 +158,9 @@ class ControllerProcess:
         self._publish()
 
     def _publish(self) -> None:
-        """Send each subscriber the committed batches that it lacks."""
+        """Send each subscriber the committed batches that it lacks; none after an error, as in ``_handle``."""
+        if self._failed.done():
+            return
         end = len(self._file.batches)
         packed: dict[int, bytes] = {}
         for connection, begin in self._subscribers.items():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import NoReturn
 from zlib import crc32
 
 from impl.real.problems import ClusterError, DamagedLineError, reason
@@ -17,38 +18,54 @@ _DIGITS = 8
 
 
 class LineFile:
-    """A file that this process appends to. Raises ClusterError if the file cannot be opened."""
+    """A file that this process appends to. Raises ClusterError if the file cannot be opened.
+
+    After the first error it takes no more lines: one that follows a torn line would be damage, and a log with a gap
+    would tell another run.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._error: ClusterError | None = None
         try:
             self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         except OSError as error:
-            raise self._fault(error) from error
+            raise self._fault(reason(error)) from error
 
     def append(self, text: bytes) -> None:
         """Append a line. Raises ClusterError if it cannot be written as a whole, as on a full disk."""
+        self._check()
         line = b"%08x %b\n" % (crc32(text), text)
         try:
             written = os.write(self._file, line)
         except OSError as error:
-            raise self._fault(error) from error
-        if written < len(line):
-            raise ClusterError(f"{self.path}: only a part of a line could be written; free space on its disk")
+            self._fail(reason(error))
+        else:
+            if written < len(line):
+                self._fail("only a part of a line has room")
 
     def sync(self) -> None:
         """Return when all lines are on the disk. Raises ClusterError."""
+        self._check()
         try:
             os.fsync(self._file)
         except OSError as error:
-            raise self._fault(error) from error
+            self._fail(reason(error))
+
+    def _check(self) -> None:
+        if self._error is not None:
+            raise self._error
+
+    def _fail(self, why: str) -> NoReturn:
+        self._error = self._fault(why)
+        raise self._error
 
     def close(self) -> None:
         """Close the file."""
         os.close(self._file)
 
-    def _fault(self, error: OSError) -> ClusterError:
-        return ClusterError(f"{self.path}: cannot be written: {reason(error)}; free space on its disk, or name another")
+    def _fault(self, why: str) -> ClusterError:
+        return ClusterError(f"{self.path}: cannot be written: {why}; free space on its disk, or name another")
 
 
 def read_lines(path: Path) -> tuple[list[bytes], int]:

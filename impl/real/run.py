@@ -86,20 +86,32 @@ class ClusterRun:
         self._load: RealLoad | None = None
 
     async def run(self) -> RunReport:
-        """Make the run, or a part of it. All processes have ended when this returns, or raises ClusterError."""
+        """Make the run, or a part of it. All processes have ended when this returns, or raises ClusterError.
+
+        A problem of the cluster, such as a full disk, ends the run: its log may have gaps, so nobody can judge it.
+        """
         work = asyncio.get_running_loop().create_task(self._run())
         interrupted = ""
         try:
             while not work.done():
                 await asyncio.wait({work}, timeout=LOOK_S)
-                if self._stops() and not work.done():
+                if (self._problem or self._stops()) and not work.done():
                     interrupted = self._phase
                     self._end_at = self._end_at or self.clock.now()
                     work.cancel()
                     await asyncio.wait({work}, timeout=CANCEL_S)
+            problem = self._problem  # A process that cannot start any more is none.
         finally:
             await self._end()
+        if problem:
+            # Whatever else went wrong is its consequence.
+            raise ClusterError(problem) from (None if work.cancelled() else work.exception())
         return self._report_of_part(interrupted) if work.cancelled() else work.result()
+
+    @property
+    def _problem(self) -> str:
+        """The first problem that the user can solve; "" for none."""
+        return next((each.problem for each in self._clusters if each.problem), "")
 
     async def _end(self) -> None:
         """End all processes, and close all ports."""
@@ -148,8 +160,6 @@ class ClusterRun:
         load.stop()
 
         self._begin("heal")
-        if cluster.problem:
-            raise ClusterError(f"{cluster.problem}; look at the files in {plan.folder}")
         self.history.missing = await self._heal(follower, load)
         group.check()
 
