@@ -59,11 +59,11 @@ class ClusterRules(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class BrokerStart(msgspec.Struct, frozen=True, kw_only=True, tag="broker"):
-    """``name``: of the process. ``driver``: the id of the driver's process. ``clock``: the base of its clock.
+class NodeStart(msgspec.Struct, frozen=True, kw_only=True):
+    """What the process of any node is told. ``name``: of the process. ``driver``: the id of the driver's process.
 
-    ``events``: the file for its events. ``endpoint`` and ``bucket``: its object store; without an endpoint Amazon's.
-    ``controller``: the port of the controller.
+    ``clock``: the base of its clock. ``events``: the file for its events. ``endpoint`` and ``bucket``: its object
+    store; without an endpoint Amazon's.
     """
 
     name: str
@@ -73,21 +73,19 @@ class BrokerStart(msgspec.Struct, frozen=True, kw_only=True, tag="broker"):
     endpoint: str | None
     bucket: str
     rules: ClusterRules
+
+
+class BrokerStart(NodeStart, frozen=True, kw_only=True, tag="broker"):
+    """A broker: its node, its node epoch, and the port of the controller."""
+
     node: int
     epoch: int
     controller: int
 
 
-class ControllerStart(msgspec.Struct, frozen=True, kw_only=True, tag="controller"):
-    """As ``BrokerStart``. ``metadata``: the file of the metadata log. ``port``: where it listens; 0 for any."""
+class ControllerStart(NodeStart, frozen=True, kw_only=True, tag="controller"):
+    """A controller. ``metadata``: the file of the metadata log. ``port``: where it listens; 0 for any."""
 
-    name: str
-    driver: int
-    clock: float
-    events: str
-    endpoint: str | None
-    bucket: str
-    rules: ClusterRules
     metadata: str
     port: int
 
