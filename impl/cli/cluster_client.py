@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Annotated, TypeVar
 
+import attrs
 from cyclopts import Parameter, validators
 from rich.table import Table
 
@@ -25,6 +26,48 @@ Number = Annotated[int, Parameter(validator=validators.Number(gte=0))]
 Rate = Annotated[float, Parameter(validator=validators.Number(gt=0))]
 T = TypeVar("T")
 LOST, REFUSED = 12, 10
+
+
+@Parameter(name="*")
+@attrs.frozen(kw_only=True)
+class ClusterFolder:
+    """The folder by which a command finds its cluster.
+
+    Parameters
+    ----------
+    dir
+        The folder of the cluster (.holdfast-cluster).
+    """
+
+    dir: Path = FOLDER
+
+
+@Parameter(name="*")
+@attrs.frozen
+class PartitionName:
+    """The partition that a request is about.
+
+    Parameters
+    ----------
+    topic
+        The topic.
+    partition
+        The partition.
+    """
+
+    topic: str
+    partition: Number
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """The partition as the controller names it."""
+        return self.topic, self.partition
+
+
+HERE = ClusterFolder()
 
 
 class ClusterSilenceError(HoldfastError):
@@ -58,7 +101,7 @@ def produce(
     records: Count = 1_000,
     batch: Count = 10,
     rate: Rate | None = None,
-    dir: Path = FOLDER,  # noqa: A002 - the option's name
+    cluster: ClusterFolder = HERE,
 ) -> int:
     """Send numbered records to a partition, and write down which of them were acknowledged.
 
@@ -74,15 +117,15 @@ def produce(
         The number of records of a send (10).
     rate
         The most records a second; otherwise as fast as they are acknowledged.
-    dir
-        The folder of the cluster (.holdfast-cluster).
+    cluster
+        The cluster.
     """
 
     async def job(session: ClusterSession) -> tuple[int, int]:
-        with Ticker() as ticker, AckFile(dir, topic) as acks:
+        with Ticker() as ticker, AckFile(cluster.dir, topic) as acks:
             return await session.produce(topic, partition, records, batch, rate, acks, ticker.show)
 
-    acked, failed = _with_session(dir, job)
+    acked, failed = _with_session(cluster.dir, job)
     unknown = f"; {failed:,} were not acknowledged" if failed else ""
     say(f"{acked:,} records acknowledged{unknown}")
     return 0
@@ -92,7 +135,7 @@ def consume(
     topic: str,
     /,
     *,
-    dir: Path = FOLDER,  # noqa: A002 - the option's name
+    cluster: ClusterFolder = HERE,
 ) -> int:
     """Read all partitions of a topic from their starts, and look for each record that `produce` saw acknowledged.
 
@@ -100,14 +143,14 @@ def consume(
     ----------
     topic
         The topic.
-    dir
-        The folder of the cluster (.holdfast-cluster).
+    cluster
+        The cluster.
     """
 
     async def job(session: ClusterSession) -> ReadCheck:
-        return await session.consume(topic, AckFile.read(dir, topic))
+        return await session.consume(topic, AckFile.read(cluster.dir, topic))
 
-    found = _with_session(dir, job)
+    found = _with_session(cluster.dir, job)
     say(
         f"{found.read:,} records read; {found.acked:,} were acknowledged to `produce`: "
         f"{found.lost:,} lost, {found.twice:,} twice"
@@ -119,7 +162,7 @@ def topics(
     *,
     create: str | None = None,
     partitions: Count = 4,
-    dir: Path = FOLDER,  # noqa: A002 - the option's name
+    cluster: ClusterFolder = HERE,
 ) -> int:
     """Show the partitions of all topics, or create a topic.
 
@@ -129,86 +172,78 @@ def topics(
         The name of a new topic.
     partitions
         The number of its partitions (4), which are spread over the brokers.
-    dir
-        The folder of the cluster (.holdfast-cluster).
+    cluster
+        The cluster.
     """
     if create is None:
-        show(table(leaders(_with_session(dir, ClusterSession.image))))
+        show(table(leaders(_with_session(cluster.dir, ClusterSession.image))))
         return 0
-    nodes = [int(each) for each in read_state(dir_checked(dir)).brokers]
+    nodes = [int(each) for each in read_state(dir_checked(cluster.dir)).brokers]
     homes = [nodes[number % len(nodes)] for number in range(partitions)]
     return _ask(
-        dir, lambda admin: admin.create_topic("topics", create, homes), f"{create} with {partitions} partitions"
+        cluster.dir, lambda admin: admin.create_topic("topics", create, homes), f"{create} with {partitions} partitions"
     )
 
 
-def reassign(topic: str, partition: Number, node: Number, /, *, dir: Path = FOLDER) -> int:  # noqa: A002
+def reassign(partition: PartitionName, node: Number, /, *, cluster: ClusterFolder = HERE) -> int:
     """Move a partition to another broker.
 
     Parameters
     ----------
-    topic
-        The topic.
     partition
         The partition.
     node
         The node of the broker.
-    dir
-        The folder of the cluster (.holdfast-cluster).
+    cluster
+        The cluster.
     """
-    key = topic, partition
 
     async def move(admin: Admin) -> Ending:
-        return (await admin.reassign("reassign", {key: node}))[key]
+        return (await admin.reassign("reassign", {partition.key: node}))[partition.key]
 
-    return _ask(dir, move, f"{topic}-{partition} moves to broker {node}")
+    return _ask(cluster.dir, move, f"{partition} moves to broker {node}")
 
 
-def cancel(topic: str, partition: Number, /, *, dir: Path = FOLDER) -> int:  # noqa: A002 - the option's name
+def cancel(partition: PartitionName, /, *, cluster: ClusterFolder = HERE) -> int:
     """Cancel the move of a partition.
 
     Parameters
     ----------
-    topic
-        The topic.
     partition
         The partition.
-    dir
-        The folder of the cluster (.holdfast-cluster).
+    cluster
+        The cluster.
     """
-    key = topic, partition
 
     async def withdraw(admin: Admin) -> Ending:
-        return (await admin.cancel("cancel", [key]))[key]
+        return (await admin.cancel("cancel", [partition.key]))[partition.key]
 
-    return _ask(dir, withdraw, f"the move of {topic}-{partition} is cancelled")
+    return _ask(cluster.dir, withdraw, f"the move of {partition} is cancelled")
 
 
-def elect(topic: str, partition: Number, /, *, dir: Path = FOLDER) -> int:  # noqa: A002 - the option's name
+def elect(partition: PartitionName, /, *, cluster: ClusterFolder = HERE) -> int:
     """Elect the leader of a partition.
 
     Parameters
     ----------
-    topic
-        The topic.
     partition
         The partition.
-    dir
-        The folder of the cluster (.holdfast-cluster).
+    cluster
+        The cluster.
     """
-    return _ask(dir, lambda admin: admin.elect("elect", topic, partition), f"{topic}-{partition} has an election")
+    return _ask(cluster.dir, lambda admin: admin.elect("elect", *partition.key), f"{partition} has an election")
 
 
-def status(*, dir: Path = FOLDER) -> int:  # noqa: A002 - the option's name
+def status(*, cluster: ClusterFolder = HERE) -> int:
     """Show the processes, and who leads what.
 
     Parameters
     ----------
-    dir
-        The folder of the cluster (.holdfast-cluster).
+    cluster
+        The cluster.
     """
-    image = _with_session(dir, ClusterSession.image)
-    state = read_state(dir_checked(dir))
+    image = _with_session(cluster.dir, ClusterSession.image)
+    state = read_state(dir_checked(cluster.dir))
     found = Table("process", "pid", "port", "state")
     found.add_row("controller", str(state.controller_pid), str(state.controller), "")
     for node, place in state.brokers.items():

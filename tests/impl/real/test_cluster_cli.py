@@ -109,6 +109,12 @@ def test_without_moto(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None
         (("test", "--fast"), "--fast"),
         (("status", "--dir", "nowhere"), "nowhere/cluster.json: no cluster runs here; start one with"),
         (("produce", "t", "--dir", "nowhere"), "nowhere/cluster.json: no cluster runs here"),
+        (("reassign", "t", "0", "2", "--dir", "nowhere"), "nowhere/cluster.json: no cluster runs here"),
+        (("cancel", "t", "0", "--dir", "nowhere"), "nowhere/cluster.json: no cluster runs here"),
+        (("elect", "t", "0", "--dir", "nowhere"), "nowhere/cluster.json: no cluster runs here"),
+        (("reassign", "t", "0"), "NODE"),
+        (("cancel", "t", "-1"), "-1"),
+        (("elect", "t", "first"), "first"),
     ],
 )
 def test_wrong_arguments(
