@@ -21,7 +21,6 @@ from msgspec.structs import replace
 from impl.broker.messages import CommandAnswer, Output, StepEvent, StoreRequest
 from impl.errors import E
 from impl.metadata.log import MetadataBatch
-from impl.real import line_file
 from impl.real.broker_process import BrokerProcess
 from impl.real.children import Children
 from impl.real.clock import new_clock
@@ -62,7 +61,7 @@ class FullDisk:
 def disk(monkeypatch: pytest.MonkeyPatch) -> FullDisk:
     """A disk with room, until a test takes it."""
     found = FullDisk()
-    monkeypatch.setattr(line_file.os, "write", found)
+    monkeypatch.setattr("impl.real.line_file.os.write", found)
     return found
 
 
@@ -148,13 +147,15 @@ def test_a_controller_answers_only_for_what_is_on_the_disk(tmp_path: Path, file:
 
 
 class SlowStore:
-    """A store whose answers come when ``ready`` is set."""
+    """A store whose answers come when ``ready`` is set. ``operations``: those that it was asked for."""
 
     def __init__(self) -> None:
         self.ready = threading.Event()
+        self.operations: list[Operation] = []
 
-    def execute(self, _: Operation) -> Answer:
+    def execute(self, operation: Operation) -> Answer:
         """Wait, and find nothing."""
+        self.operations.append(operation)
         self.ready.wait()
         return Missing()
 
@@ -195,7 +196,9 @@ async def serving(process: BrokerProcess) -> asyncio.Task[int]:
     return task
 
 
-def test_a_broker_sends_no_answer_that_its_log_lacks(tmp_path: Path, disk: FullDisk) -> None:
+def test_a_broker_sends_no_answer_that_its_log_lacks(
+    tmp_path: Path, disk: FullDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An acknowledgement follows its event. Without room for the event the client gets none, and the process ends."""
     pytest.importorskip("obstore")
     connection, store = SilentConnection(), SlowStore()
@@ -209,7 +212,7 @@ def test_a_broker_sends_no_answer_that_its_log_lacks(tmp_path: Path, disk: FullD
             [StepEvent("ack", {"stream": 1}), CommandAnswer(7, 1)],
             [StepEvent("ack", {"stream": 1}), CommandAnswer(7, 2)],
         ]
-        process._broker.handle = lambda *_: emitted.pop(0)  # type: ignore[method-assign, assignment]
+        monkeypatch.setattr(process._broker, "handle", lambda *_: emitted.pop(0))
         process._deliver(WakeNotice())
         disk.room = 10
         process._deliver(WakeNotice())
