@@ -109,7 +109,7 @@ def test_the_scope_is_found(tmp_path: Path) -> None:
     path.write_text(text)
 
     assert open_trace(str(path), model=f"{TABLE} -ST-14").trace.scope == "default"
-    with pytest.raises(UsageError, match=r"epoch is 3: .*is not a value of Epoch in scope tiny: use 0 to 2"):
+    with pytest.raises(UsageError, match=r"epoch is 3: .*is not a value of Epoch in scope tiny; use 0 to 2"):
         open_trace(str(path), model=f"{TABLE} tiny -ST-14")
 
 

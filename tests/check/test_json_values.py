@@ -203,7 +203,7 @@ def read_row(path: Path, row: dict[str, Any]) -> None:
 
 LOG_LINE = "file:1: is no line of a log of mutants ({}); name another file with --resume"
 ENTRY = "manifest.json: is no manifest ([0]{}); mend it, or remove it and run `holdfast verify --update`"
-ROW = "file: its configuration cannot be understood ({})"
+ROW = "file: its configuration cannot be understood ({}); begin another campaign"
 
 DAMAGED: list[tuple[Callable[[Path, dict[str, Any]], None], dict[str, Any], str, str]] = [
     (read_log, FACTS | {"colour": "red"}, LOG_LINE, 'unknown key "colour"'),

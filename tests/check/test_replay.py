@@ -168,7 +168,7 @@ def test_unknown_names() -> None:
         again.claim("one_handel")
     with pytest.raises(UsageError, match="Table has no action 'opne'; did you mean open"):
         again.coded("opne", {})
-    with pytest.raises(UsageError, match="'p9' is not a value of Proc in scope tiny: use one of p1, p2"):
+    with pytest.raises(UsageError, match="'p9' is not a value of Proc in scope tiny; use one of p1, p2"):
         again.coded("open", {"p": "p9", "s": "s1", "e": 1})
 
 

@@ -102,7 +102,7 @@ def test_arguments_are_decoded_by_name(gauges: System, data: st.DataObject) -> N
         ({"opened[s1]": True, "owner[s1]": None, "epoch[s1]": 0, "size": 0}, "size is not a cell"),
         (
             {"opened[s1]": True, "owner[s1]": None, "epoch[s1]": 4},
-            "4 is not a value of Epoch in scope tiny: use 0 to 3",
+            "4 is not a value of Epoch in scope tiny; use 0 to 3",
         ),
         ({"opened[s1]": 1, "owner[s1]": None, "epoch[s1]": 0}, "1 is not a value of bool"),
         ({"opened[s1]": True, "owner[s1]": "n3", "epoch[s1]": 0}, "'n3' is not a value of Node.*use one of n1, n2"),
@@ -174,8 +174,8 @@ def test_too_many_values_for_a_byte_are_refused(streams: System) -> None:
     ("given", "message"),
     [
         ({"node_of": (0, 1)}, "gives 2 values for node_of, which has 3 cells"),
-        ({"node_of": (0, 1, 2)}, "elements of Node are 0 to 1"),
-        ({"node_of": (0, 1, -1)}, "elements of Node are 0 to 1"),
+        ({"node_of": (0, 1, 2)}, "write elements of Node as 0 to 1"),
+        ({"node_of": (0, 1, -1)}, "write elements of Node as 0 to 1"),
         ({"limit": (7,)}, "use 0 to 2"),
         ({"node_of": None}, "gives no value for node_of"),
     ],
@@ -191,7 +191,7 @@ def test_wrong_given_constants_are_refused(gauges: System, given: dict[str, obje
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [
-        ({"Stream": 70_000}, "sort Stream has 70000 elements; the limit is 65,536"),
+        ({"Stream": 70_000}, "sort Stream has 70000 elements, and the limit is 65,536"),
         ({"Node": 10**30}, "sort Node has 1000000000000000000000000000000 elements"),
         ({"Epoch": 10**30}, "parameter e of open has 1000000000000000000000000000001 values"),
     ],
@@ -204,7 +204,7 @@ def test_sizes_that_nobody_could_list_are_refused(streams: System, sizes: dict[s
 
 def test_more_cells_than_anybody_could_list_are_refused(gauges: System) -> None:
     """A map over several keys is counted as the product of their sizes."""
-    with pytest.raises(UsageError, match=r"\w+ has 90000 cells; the limit is 65,536"):
+    with pytest.raises(UsageError, match=r"\w+ has 90000 cells, and the limit is 65,536"):
         Layout(gauges, resized(gauges, Node=300, Nest=300))
 
 

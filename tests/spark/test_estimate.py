@@ -40,7 +40,7 @@ def test_counts_as_people_write_them(text: str, number: int) -> None:
 )
 def test_what_is_no_count_is_refused_by_name(text: str) -> None:
     """A wrong number is one line that shows how to write one. Huge exponents cost no time."""
-    with pytest.raises(UsageError, match=r"--runs .*write a whole number"):
+    with pytest.raises(UsageError, match=r"--runs .*it is no whole number; write one"):
         parse_count("--runs", text)
 
 

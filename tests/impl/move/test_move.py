@@ -161,9 +161,9 @@ def test_copying_the_case_of_the_seeds() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"histories": {"37TB": 37 * TB}}, "--history 37TB: give sizes above 0 and up to 18TB"),
-        ({"tail": LARGEST_TAIL + 1}, "--tail 1048576001: give 1MiB to 1000MiB"),
-        ({"tail": 0}, "--tail 0: give"),
+        ({"histories": {"37TB": 37 * TB}}, "--history 37TB: out of range; give sizes up to 18TB"),
+        ({"tail": LARGEST_TAIL + 1}, "--tail 1048576001: it does not fit into one segment; give 1MiB to 1000MiB"),
+        ({"tail": 0}, "--tail 0: it does not fit into one segment; give"),
         ({"conditions": Conditions(bandwidth=10**6)}, "--bandwidth 1000000: the tail takes more than 100 s"),
     ],
 )
