@@ -264,7 +264,9 @@ def test_a_killed_keeper_leaves_nothing(tmp_path: Path) -> None:
     _, said = script.process.communicate(timeout=PATIENCE)
 
     assert script.process.returncode == 20
-    assert said.splitlines()[1:] == ["standalone: the cluster has ended: its keeper was killed; mend that, and start the command again"]
+    assert said.splitlines()[1:] == [
+        "standalone: the cluster has ended: its keeper was killed; mend that, and start the command again"
+    ]
     assert script.left() == []
 
 
