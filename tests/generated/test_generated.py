@@ -18,7 +18,7 @@ QUICK = ("interpreter", "kernel-text", "live", "prove", "mutate", "resume")
 SAMPLE = 25
 """The number of models in the quick tier."""
 
-NIGHTLY = 2_000
+NIGHTLY = 1_000
 
 BEYOND = 336
 """The seed of a model with sums of products beyond 64 bits."""

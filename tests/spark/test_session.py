@@ -46,7 +46,7 @@ with start_cluster(SparkOptions("local[1]", (("spark.hadoop.secret", value),))) 
     print(repr(cluster._session.sparkContext.getConf().get("spark.hadoop.secret")))
     found = list(commands())
     print(any("SparkSubmit" in each for each in found), any("hush" in each for each in found))
-    print((cluster._folder / SETTINGS_FILE).exists())
+    print((cluster._folder.path / SETTINGS_FILE).exists())
 """
 """A session whose settings hold a secret."""
 

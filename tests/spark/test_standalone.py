@@ -53,8 +53,16 @@ def below(pid: int) -> list[psutil.Process]:
 def kill_worker(cluster: StandaloneCluster) -> None:
     """Kill the first worker, while a process of Python works below it."""
     worker = cluster.start.worker_processes[0]
-    assert any("pyspark.daemon" in process.cmdline() for process in below(worker))
+    assert any("pyspark.daemon" in _command_line(process) for process in below(worker))
     os.kill(worker, signal.SIGKILL)
+
+
+def _command_line(process: psutil.Process) -> list[str]:
+    """The words of a process; none if it has just ended."""
+    try:
+        return process.cmdline()
+    except psutil.NoSuchProcess:
+        return []
 
 
 # Answers -------------------------------------------------------------------------------------------------------------
@@ -70,7 +78,7 @@ SCHEMA = pa.schema([pa.field(name, pa.string()) for name in ("prefix", "code", "
 def where(payload, batch):
     import importlib.util, sys, holdfast
     import pyarrow as pa
-    found = [name for name in ("impl", "hypothesis", "pytest", "moto") if importlib.util.find_spec(name)]
+    found = [name for name in ("hypothesis", "pytest", "moto") if importlib.util.find_spec(name)]
     row = {"prefix": sys.prefix, "code": holdfast.__file__, "found": " ".join(found)}
     yield pa.RecordBatch.from_pylist([row] * batch.num_rows, schema=SCHEMA)
 
