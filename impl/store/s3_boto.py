@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
@@ -23,6 +25,9 @@ from impl.store.interface import (
     PutResult,
     Unsure,
 )
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
 
 TIMEOUT_S = 10
 _ONCE = Config(connect_timeout=TIMEOUT_S, read_timeout=TIMEOUT_S, retries={"total_max_attempts": 1})
@@ -48,16 +53,21 @@ def credentials() -> dict[str, str]:
     return {**{name: value for name, value in named.items() if value}, **region}
 
 
+def _new_client(endpoint: str | None) -> S3Client:
+    # A session of its own: the session that boto3 shares keeps the credentials of its first use.
+    return boto3.Session().client("s3", endpoint_url=endpoint, config=_ONCE)
+
+
 def create_bucket(bucket: str, endpoint: str | None = None) -> None:
     """Create a bucket. Raises the errors of boto3."""
-    boto3.client("s3", endpoint_url=endpoint, config=_ONCE).create_bucket(Bucket=bucket)
+    _new_client(endpoint).create_bucket(Bucket=bucket)
 
 
 def fault_of(bucket: str, endpoint: str | None = None) -> str:
     """The reason why a bucket cannot be used, with its remedy; "" if it can. The text holds no credential."""
     place = f"bucket {bucket} at {endpoint or 'Amazon S3'}"
     try:
-        boto3.client("s3", endpoint_url=endpoint, config=_ONCE).list_objects_v2(Bucket=bucket, MaxKeys=1)
+        _new_client(endpoint).list_objects_v2(Bucket=bucket, MaxKeys=1)
     except ClientError as error:
         code = error.response["Error"]["Code"]
         if code == "NoSuchBucket":
@@ -77,7 +87,7 @@ class BotoStore:
 
     def __init__(self, bucket: str, endpoint: str | None = None) -> None:
         self._bucket = bucket
-        self._client = boto3.client("s3", endpoint_url=endpoint, config=_ONCE)
+        self._client = _new_client(endpoint)
 
     def execute(self, operation: Operation) -> Answer:
         """Execute an operation with one request. A delete takes one request for each thousand keys."""

@@ -26,6 +26,7 @@ from impl.store.interface import (
 from impl.store.memory import MemoryStore
 
 boto3 = pytest.importorskip("boto3")
+botocore = pytest.importorskip("botocore")
 moto = pytest.importorskip("moto")
 pytest.importorskip("obstore")
 
@@ -55,6 +56,22 @@ def store(request: pytest.FixtureRequest) -> Iterator[ObjectStore]:
     yield (BotoStore if request.param == "boto" else ObstoreStore)("wal", endpoint)
     bucket.objects.delete()
     bucket.delete()
+
+
+def test_a_new_store_has_the_credentials_of_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store that is made after the environment has changed signs with the new credentials."""
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    signed = []
+    for key in ("first", "second"):
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", key)
+        client = BotoStore("wal", NOBODY)._client
+        client.meta.events.register(
+            "before-send.s3", lambda request, **_: signed.append(request.headers["Authorization"].decode())
+        )
+        with pytest.raises(botocore.exceptions.EndpointConnectionError):
+            client.head_bucket(Bucket="wal")
+    assert ["first" in signed[0], "second" in signed[1]] == [True, True]
 
 
 def put(store: ObjectStore, key: str, data: bytes, **conditions: object) -> str:
