@@ -1,7 +1,7 @@
 """How long each test takes: prints the ten slowest beside the seconds recorded in ``tests/durations.json``.
 
 The seconds of a test include its set-up and tear-down. ``--store-durations`` rewrites the record; a run of some of the
-tests updates only those that it ran. ``tests/tiers.py`` reads the record.
+tests updates only their records. ``tests/tiers.py`` reads the record.
 """
 
 from __future__ import annotations

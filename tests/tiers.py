@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 import pytest
 
 COLLECTED = pytest.StashKey[set[str]]()
-"""The key under which pytest's configuration has the names of all tests, also of those that are left out."""
+"""The key of the names of all tests in pytest's configuration. Tests that are left out have their names there, too."""
 
 LONG = 0.5
 """Seconds from which on a test is long."""

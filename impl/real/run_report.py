@@ -28,11 +28,11 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     """What happened, and what the oracles say. ``phases``: how long each phase took, in seconds.
 
     ``interrupted``: the phase in which the run was interrupted, "" if it came to its end. ``begin``, ``end``: when
-    faults began and ended, in milliseconds. ``told``: each fault. ``happened``: the
-    number of faults of each kind. ``moves``: those that the controller has accepted. ``handovers``: how often a
-    partition got another leader. ``calls``: those to the object store that took effect. ``objects``: the number of
-    objects in the bucket at the end, None if nobody has looked. ``shortfalls``: a line for each thing of which too
-    little happened in a whole run.
+    faults began and ended, in milliseconds. ``told``: each fault. ``happened``: the number of faults of each kind.
+    ``moves``: the number of moves that the controller accepted. ``handovers``: how often a partition got another
+    leader. ``calls``: the number of calls to the object store that took effect. ``objects``: the number of objects in
+    the bucket at the end, None if nobody has looked. ``shortfalls``: a line for each thing of which too little happened
+    in a whole run.
     """
 
     interrupted: str

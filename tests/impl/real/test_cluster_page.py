@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from msgspec.structs import replace
 
-from holdfast.cli.app import main
 from impl.cli.cluster_answer import ClusterAnswer
 from impl.cli.cluster_page import page
 from impl.client.history import History
@@ -142,25 +139,3 @@ def test_a_part_of_a_run_has_a_page(report: RunReport) -> None:
     text = page(ClusterAnswer(QUESTION, PLAN, report, (), interrupted=True))
     assert Page(text).faults == []
     assert "Not judged: oracle storage" in text
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("--html", "nowhere/p.html"), "nowhere/p.html"),
-        (("--html", "p", "--sarif", "p"), "--html and --sarif both name p; give each a file of its own"),
-    ],
-)
-def test_a_page_is_checked_before_the_work(
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    options: tuple[str, ...],
-    said: str,
-) -> None:
-    """A page that cannot be written is refused before a process starts."""
-    pytest.importorskip("moto")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("impl.cli.cluster_test.ClusterRun", None)
-    assert main(["cluster", "test", *options]) == 2
-    assert said in capsys.readouterr().err

@@ -103,6 +103,8 @@ def test_the_command_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
         (("--junit", "nowhere/r.xml"), "nowhere/r.xml"),
         (("--junit", "r", "--sarif", "r"), "--junit and --sarif both name r"),
         (("--github", "--json"), "--github prints to standard output"),
+        (("--html", "nowhere/p.html"), "nowhere/p.html"),
+        (("--html", "p", "--sarif", "p"), "--html and --sarif both name p; give each a file of its own"),
     ],
 )
 def test_reports_are_checked_before_the_work(
@@ -112,7 +114,7 @@ def test_reports_are_checked_before_the_work(
     options: tuple[str, ...],
     said: str,
 ) -> None:
-    """A report that cannot be written is refused before a process starts."""
+    """A report or a page that cannot be written is refused before a process starts."""
     pytest.importorskip("moto")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("impl.cli.cluster_test.ClusterRun", None)
