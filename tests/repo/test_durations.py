@@ -9,6 +9,8 @@ import pytest
 from tests.durations import as_json, recorded, slowest
 from tests.tiers import COLLECTED, KEPT, long_tests
 
+MANY = 3_000
+"""The functions of the whole suite, at least: of one folder, most may be long."""
 THIS = "tests/repo/test_durations.py::test_the_slowest_come_first"
 
 
@@ -62,6 +64,16 @@ def test_tests_of_one_function_only_are_cases() -> None:
     """Two functions are no cases of each other, also if the name of one begins with that of the other."""
     seconds = {"tests/x.py::test_a": 1.0, "tests/x.py::test_ab": 2.0, "tests/x.py::Test::test_a": 2.5}
     assert not long_tests(seconds, seconds)
+
+
+def test_nearly_every_function_keeps_a_case(request: pytest.FixtureRequest) -> None:
+    """At most one in twenty functions has no case in `make test`. Make a case shorter before this number grows."""
+    collected = request.config.stash[COLLECTED]
+    left_out = long_tests(collected, recorded())
+    functions = {test.partition("[")[0] for test in collected}
+    kept = {test.partition("[")[0] for test in collected - left_out}
+    if len(functions) > MANY:
+        assert len(functions - kept) <= len(functions) // 20
 
 
 def test_every_recorded_test_exists(request: pytest.FixtureRequest) -> None:
