@@ -90,12 +90,12 @@ def test_an_unused_lease_is_not_used(version: str, seed: int, name: str, tmp_pat
 
 @pytest.mark.slow
 @pytest.mark.parametrize("version", ["legacy", "V6"])
-def test_two_hundred_logs_conform(version: str, tmp_path: Path) -> None:
+def test_a_hundred_logs_conform(version: str, tmp_path: Path) -> None:
     """The logs conform, with many runs in which processes pause, are replaced, crash, or start with wrong epochs."""
-    happened = all_conform(version, range(200), tmp_path)
-    assert all(happened[kind] >= 50 for kind in FAULTS), happened
-    assert happened["pause"] >= 100
-    assert happened["replace"] >= 80
+    happened = all_conform(version, range(100), tmp_path)
+    assert all(happened[kind] >= 25 for kind in FAULTS), happened
+    assert happened["pause"] >= 50
+    assert happened["replace"] >= 40
 
 
 def noticed(edit: Edit, seeds: range, times: int, folder: Path) -> Counter[tuple[str, str]]:
@@ -144,10 +144,10 @@ def test_a_missing_line_is_damage(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.__name__)
 def test_nearly_all_edits_are_noticed(edit: Edit, tmp_path: Path) -> None:
-    """Nearly all of five edits in each of twenty logs are detected."""
-    found = noticed(edit, range(20), 5, tmp_path)
+    """Nearly all of five edits in each of ten logs are detected."""
+    found = noticed(edit, range(10), 5, tmp_path)
     for name in ("ownership", "stream_log", "fast_close"):
-        assert found[name, "impossible"] >= 99, found
+        assert found[name, "impossible"] >= 49, found
 
 
 @pytest.mark.parametrize(
