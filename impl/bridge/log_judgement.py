@@ -10,14 +10,14 @@ import msgspec
 
 from holdfast.check.budget import Budget, Meter
 from holdfast.check.conform.answer.verdict import call
-from holdfast.check.conform.judge.judge import judge
+from holdfast.check.conform.judge.frame import Frame
+from holdfast.check.conform.judge.judge import judge_in
 from holdfast.check.conform.judge.setup import JudgeOptions
 from holdfast.check.conform.logs.log import Log
 from holdfast.check.conform.mappings.mapping import Mapping
 from holdfast.check.conform.mappings.mapping_file import read_mapping
 from holdfast.check.temporary_folder import TemporaryFolder
 from holdfast.ir.errors import UsageError
-from holdfast.ir.system import System
 from holdfast.ir.variants import load_variant
 from impl.sim.conformance.log import conform_log
 from impl.sim.conformance.partitions import partition_logs
@@ -63,21 +63,21 @@ def judgements(
 
 
 @cache
-def _model(name: str, variants: tuple[str, ...]) -> tuple[Mapping, System]:
-    """The mapping of a model, and the model with the mapping's variants and further ones."""
+def _model(name: str, variants: tuple[str, ...]) -> tuple[Mapping, Frame]:
+    """The mapping of a model, and a frame for all logs: the model with the mapping's variants and further ones."""
     mapping = read_mapping(Path(name))
-    return mapping, load_variant(name, (*mapping.about.variants, *variants))
+    return mapping, Frame.of(load_variant(name, (*mapping.about.variants, *variants)), mapping.about.literals)
 
 
 def _judged(name: str, variants: tuple[str, ...], partition: int, text: bytes, meter: Meter) -> LogJudgement:
-    mapping, system = _model(name, variants)
+    mapping, frame = _model(name, variants)
     with TemporaryFolder("log") as folder:
         path = folder / "events.ndjson"
         path.write_bytes(text)
         try:
             with Log([str(path)], mapping) as log:
                 options = JudgeOptions(hidden=tuple(mapping.hidden))
-                found = judge(system, log, mapping.about.literals, options, meter)
+                found = judge_in(frame, log, options, meter)
         except UsageError as error:
             return LogJudgement(name, partition, UNREADABLE, str(error).replace(str(path), "events"), 0)
     said = call(found.facts) if found.kind == "impossible" and found.facts is not None else ""

@@ -1,0 +1,32 @@
+"""``impl.bridge.log_judgement``: what the models say of a run does not depend on the runs that were judged before."""
+
+from __future__ import annotations
+
+from impl.bridge import log_judgement
+from impl.bridge.log_judgement import LogJudgement, judgements
+from impl.sim.check import CheckResult, Question, check
+from impl.sim.mix import question
+
+
+def said(asked: Question, checked: CheckResult) -> list[LogJudgement]:
+    """What each model says of each log of a run."""
+    has_partitions = asked.options.partitions > 0
+    return list(judgements(checked.run.log, asked.version, asked.generation, has_partitions=has_partitions))
+
+
+def test_earlier_logs_change_no_answer() -> None:
+    """Judged one after the other, in either order, two runs get the answers that they get alone.
+
+    One of them lacks a rule, and a model objects to its log.
+    """
+    asked = [question(5), question(3, ("ST-11",))]
+    runs = [(each, check(each)) for each in asked]
+    alone = []
+    for each, checked in runs:
+        log_judgement._model.cache_clear()
+        alone.append(said(each, checked))
+    assert [said(*each) for each in runs] == alone
+    assert [said(*each) for each in reversed(runs)] == alone[::-1]
+    kinds = [{judgement.kind for judgement in judged} for judged in alone]
+    assert kinds[0] == {"conforms"}
+    assert "impossible" in kinds[1]
