@@ -173,10 +173,12 @@ def _expectation(entry: tuple[yaml.Node, yaml.Node] | None) -> Pairs:
 
 
 def _call(operation: ScenarioOperation, given: Pairs, expected: Pairs, place: yaml.Node) -> OperationCall:
-    fields = dict(operation.arguments)
-    # A missing ``record`` is reported below, as any missing argument.
-    if operation.variants and "record" in given:
-        fields |= operation.variants[fields["record"].type.value(given["record"][1])]
+    fields, found = dict(operation.arguments), dict(operation.results)
+    # A missing selector is reported below, as any missing argument.
+    if operation.variants and operation.selector in given:
+        variant = fields[operation.selector].type.value(given[operation.selector][1])
+        fields |= operation.variants[variant]
+        found |= operation.variant_results.get(variant, {})
     arguments: dict[str, Any] = {}
     for name, (key, _) in given.items():
         if name not in fields:
@@ -188,7 +190,7 @@ def _call(operation: ScenarioOperation, given: Pairs, expected: Pairs, place: ya
             malformed(place, f"{operation.name}: {name} is missing", "add it")
         else:
             arguments[name] = field.default
-    results = Struct({name: may(each) for name, each in operation.results.items()})
+    results = Struct({name: may(each) for name, each in found.items()})
     patterns = {}
     for name, (key, each) in expected.items():
         if name not in results.fields:

@@ -24,7 +24,8 @@ from impl.scenario.types import (
 class ScenarioOperation(msgspec.Struct, frozen=True):
     """An operation of the language.
 
-    ``about``: a sentence for the reference page. ``variants``: by value of the argument ``record``, further arguments.
+    ``about``: a sentence for the reference page. ``variants`` and ``variant_results``: by value of the argument
+    ``selector``, further arguments and results.
     """
 
     name: str
@@ -32,6 +33,8 @@ class ScenarioOperation(msgspec.Struct, frozen=True):
     arguments: dict[str, StructField]
     results: dict[str, Type]
     variants: dict[str, dict[str, StructField]] = {}
+    variant_results: dict[str, dict[str, Type]] = {}
+    selector: str = "record"
 
     @property
     def all_arguments(self) -> dict[str, StructField]:

@@ -31,8 +31,11 @@ def table(layer: str) -> str:
 def _row(operation: ScenarioOperation) -> str:
     arguments = ", ".join(_argument(name, field) for name, field in operation.arguments.items())
     for kind, fields in operation.variants.items():
-        arguments += f"; {kind}: {', '.join(_argument(name, field) for name, field in fields.items())}"
+        if fields:
+            arguments += f"; {kind}: {', '.join(_argument(name, field) for name, field in fields.items())}"
     results = ", ".join(_result(name, kind) for name, kind in operation.results.items())
+    for kind, further in operation.variant_results.items():
+        results += f"; {kind}: {', '.join(_result(name, each) for name, each in further.items())}"
     return f"| `{operation.name}` | {operation.about} | {arguments or 'none'} | {results or 'none'} |"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from impl.scenario import assignment, inject, objects, queries, streams
+from impl.scenario import assignment, encodings, inject, objects, queries, streams
 from impl.scenario.language import OperationCall, Scenario, ScenarioStep
 from impl.scenario.matching import Mismatch, differences
 from impl.scenario.session import Perform, Result, ScenarioSession
@@ -17,6 +17,7 @@ PERFORM: dict[str, Perform] = {
     **inject.PERFORM,
     **queries.PERFORM,
     **assignment.PERFORM,
+    **encodings.PERFORM,
 }
 """The functions that run the operations of the language."""
 

@@ -29,7 +29,11 @@ def schema() -> Schema:
     """The schema. Types that several operations share stand once, under ``$defs``."""
     definitions = {name: kind.pattern_schema() for name, kind in SHARED.items()}
     steps = {name: _step(operation) for name, operation in OPERATIONS.items()}
-    results = {f"{name} result": _results(operation.results) for name, operation in OPERATIONS.items()}
+    results = {
+        _result_name(operation, kind): _results(operation.results | further)
+        for operation in OPERATIONS.values()
+        for kind, further in (operation.variant_results or {"": {}}).items()
+    }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Scenario of the reference implementation",
@@ -88,15 +92,15 @@ def _step(operation: ScenarioOperation) -> Schema:
     if not operation.variants:
         return _variant(operation, operation.arguments, {})
     kinds = [
-        _variant(operation, operation.arguments | fields, {"record": {"const": kind}})
+        _variant(operation, operation.arguments | fields, {operation.selector: {"const": kind}}, kind)
         for kind, fields in operation.variants.items()
     ]
     return {"oneOf": kinds}
 
 
-def _variant(operation: ScenarioOperation, arguments: dict[str, StructField], fixed: Schema) -> Schema:
+def _variant(operation: ScenarioOperation, arguments: dict[str, StructField], fixed: Schema, kind: str = "") -> Schema:
     values = {name: field.type.schema() for name, field in arguments.items()} | fixed
-    expected = _reference(f"{operation.name} result")
+    expected = _reference(_result_name(operation, kind if operation.variant_results else ""))
     argument_map = {"type": "object", "properties": values | {"expect": expected}, "additionalProperties": False}
     step: Schema = {
         "description": operation.about,
@@ -116,6 +120,10 @@ def _variant(operation: ScenarioOperation, arguments: dict[str, StructField], fi
     if required:
         step["anyOf"] = [{"required": required}, {"required": ["each"]}]
     return step
+
+
+def _result_name(operation: ScenarioOperation, kind: str) -> str:
+    return f"{operation.name} {kind} result" if kind else f"{operation.name} result"
 
 
 def _results(results: dict[str, Type]) -> Schema:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from impl.scenario.operation import ScenarioOperation
 from impl.scenario.words_assignment import ASSIGNMENT_OPERATIONS
+from impl.scenario.words_encodings import ENCODING_OPERATIONS
 from impl.scenario.words_queries import QUERIES
 from impl.scenario.words_streams import STREAM_OPERATIONS
 
@@ -11,6 +12,7 @@ LAYERS: dict[str, tuple[ScenarioOperation, ...]] = {
     "stream": STREAM_OPERATIONS,
     "query": QUERIES,
     "assignment": ASSIGNMENT_OPERATIONS,
+    "encodings": ENCODING_OPERATIONS,
 }
 OPERATIONS: dict[str, ScenarioOperation] = {each.name: each for layer in LAYERS.values() for each in layer}
 
@@ -22,7 +24,6 @@ LATER: dict[str, tuple[str, ...]] = {
         *("channel_append", "channel_complete", "channel_trim", "forward", "finish", "commit_state", "commit_tick"),
         *("commit_done", "report", "wal_recover", "recover_records"),
     ),
-    "encodings": ("encode", "decode"),
     "balancer": (
         *("cluster", "load", "goals", "goal_config", "normalize", "score", "trivial", "replica_order"),
         *("action_score", "phase", "plan", "merge", "batch", "requests", "metrics", "snapshot"),

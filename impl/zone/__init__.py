@@ -1,0 +1,1 @@
+"""Zone routing: clients speak only to brokers of their zone, which forward what others lead."""
