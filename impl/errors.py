@@ -9,10 +9,12 @@ from enum import Enum
 
 
 class E(Enum):
-    """An error; its value is the code on the wire."""
+    """An error; its value is the code on the wire. One below -100 has no code there."""
 
+    UNKNOWN_SERVER_ERROR = -1
     NONE = 0
     UNKNOWN_TOPIC_OR_PARTITION = 3
+    LEADER_NOT_AVAILABLE = 5
     NOT_LEADER_OR_FOLLOWER = 6
     REQUEST_TIMED_OUT = 7
     CLUSTER_AUTHORIZATION_FAILED = 31
@@ -50,8 +52,8 @@ class E(Enum):
     OBJECT_NOT_COMMITED = 516
     STREAM_INNER_ERROR = 599
     # AutoMQ has no code for these two refusals, and answers with the name of the exception.
-    UnregisterNodeWithOpenStreamsException = -1
-    NodeLockedException = -2
+    UnregisterNodeWithOpenStreamsException = -101
+    NodeLockedException = -102
     # Errors that a broker answers to its clients.
-    STREAM_ALREADY_CLOSED = -3
-    OFFSET_OUT_OF_RANGE_BOUNDS = -4
+    STREAM_ALREADY_CLOSED = -103
+    OFFSET_OUT_OF_RANGE_BOUNDS = -104

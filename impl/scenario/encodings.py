@@ -10,10 +10,10 @@ import msgspec
 from impl.balancer.metrics_record import MetricsRecord
 from impl.byte_format import EncodingError
 from impl.scenario.session import Arguments, Perform, Result, ScenarioSession
-from impl.zone.encodings import ChannelOffset, Forward, Link, NodeEpochRecord, RouteEpochRecord, WalOffset
+from impl.zone.encodings import ChannelOffset, Forward, LinkRecord, NodeEpochRecord, RouteEpochRecord, WalOffset
 
 
-class Encoded(Protocol):
+class EncodableRecord(Protocol):
     """A record that has an encoding."""
 
     def encode(self) -> bytes:
@@ -25,15 +25,15 @@ def _channel_offset(channel: int, order_hint: int, owner: int, attributes: int, 
     return ChannelOffset(channel, order_hint, owner, attributes, WalOffset(**wal))
 
 
-def _link(channel_offset: str | None, **fields: Any) -> Link:
-    return Link(channel_offset=None if channel_offset is None else bytes.fromhex(channel_offset), **fields)
+def _link(channel_offset: str | None, **fields: Any) -> LinkRecord:
+    return LinkRecord(channel_offset=None if channel_offset is None else bytes.fromhex(channel_offset), **fields)
 
 
 def _forward(node: int, offsets: list[str]) -> Forward:
     return Forward(node, tuple(map(bytes.fromhex, offsets)))
 
 
-MAKE: dict[str, Callable[..., Encoded]] = {
+MAKE: dict[str, Callable[..., EncodableRecord]] = {
     "wal_offset": WalOffset,
     "channel_offset": _channel_offset,
     "link": _link,
@@ -47,7 +47,7 @@ MAKE: dict[str, Callable[..., Encoded]] = {
 READ: dict[str, Callable[[bytes], msgspec.Struct]] = {
     "wal_offset": WalOffset.decode,
     "channel_offset": ChannelOffset.decode,
-    "link": Link.decode,
+    "link": LinkRecord.decode,
     "forward": Forward.decode,
     "route_epoch": RouteEpochRecord.decode,
     "node_epoch": NodeEpochRecord.decode,
@@ -66,7 +66,7 @@ def _decode(_: ScenarioSession, a: Arguments) -> Result:
         found = READ[a["kind"]](bytes.fromhex(a["hex"]))
     except EncodingError:
         return {"valid": False, "fields": None, **further}
-    if isinstance(found, Link):
+    if isinstance(found, LinkRecord):
         further["resolved_size"] = found.resolved_size
     return {"valid": True, "fields": _fields(found), **further}
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from impl.scenario import assignment, encodings, inject, objects, queries, streams
+from impl.scenario import assignment, encodings, epochs, inject, objects, queries, streams, zone
 from impl.scenario.language import OperationCall, Scenario, ScenarioStep
 from impl.scenario.matching import Mismatch, differences
 from impl.scenario.session import Perform, Result, ScenarioSession
@@ -18,6 +18,8 @@ PERFORM: dict[str, Perform] = {
     **queries.PERFORM,
     **assignment.PERFORM,
     **encodings.PERFORM,
+    **zone.PERFORM,
+    **epochs.PERFORM,
 }
 """The functions that run the operations of the language."""
 

@@ -11,6 +11,7 @@ from impl.controller.node import Controller
 from impl.controller.view import OperationResult, View
 from impl.records import AssignedS3ObjectId, MetadataRecord, ObjectState, PartitionChange, S3Object, Topic
 from impl.scenario.language import Scenario
+from impl.scenario.zone_state import ZoneState
 
 Arguments = dict[str, Any]
 Result = dict[str, Any]
@@ -32,11 +33,12 @@ CHANGED = {
 
 
 class ScenarioSession:
-    """A controller with the profile and the clock of a scenario."""
+    """A controller with the profile and the clock of a scenario, and beside it what the zone layer has set up."""
 
     def __init__(self, scenario: Scenario, as_built: frozenset[str] = frozenset()) -> None:
         profile = replace(scenario.profile, as_built=as_built)
         self.controller = Controller(profile, scenario.clock)
+        self.zone = ZoneState()
         self._absent = scenario.absent
         self._prepared: set[int] = set()
 

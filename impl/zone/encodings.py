@@ -66,7 +66,7 @@ class ChannelOffset(msgspec.Struct, frozen=True):
         return cls(channel, order_hint, owner, attributes, WalOffset.decode(rest))
 
 
-class Link(msgspec.Struct, frozen=True):
+class LinkRecord(msgspec.Struct, frozen=True):
     """The payload of a link record, 59 bytes (ZR-33); 25 without a channel offset.
 
     ``timestamp_type``: a name of TIMESTAMP_TYPES. ``channel_offset``: encoded; only what resolves a link reads it.

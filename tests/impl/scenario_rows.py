@@ -14,10 +14,10 @@ from impl.scenario.reading import documents, line_of, pairs
 ROOT = Path(__file__).parents[2]
 SCENARIOS = ROOT / "tests" / "scenarios"
 PAGE = SCENARIOS / "README.md"
-ROW = re.compile(r"\b[A-Z]{2}-\d+[a-z]?\b")
+ROW = re.compile(r"\b[A-Z]{1,2}-\d+[a-z]?\b")
 
-FAMILIES = ("ST", "CK", "CS", "CO", "OB", "ND", "RA", "EL", "CA")
-"""The families of rows that the controller implements."""
+FAMILIES = ("ST", "CK", "CS", "CO", "OB", "ND", "RA", "EL", "CA", "ZR")
+"""The families of rows that the language can reach: those of the controller, and of zone routing."""
 
 
 def _span(family: str, *numbers: int | range) -> list[str]:
@@ -44,6 +44,8 @@ _TOOL = "of KIP-236: the controller of the reference has neither its queue nor i
 EXCEPTIONS = {
     "CS-29": "its parts CS-29a and CS-29b have rows of their own",
     "ND-31": "of heartbeats: a scenario gives the state of a broker",
+    "ZR-31": "of durability: no operation writes a WAL",
+    "ZR-65": "of a restart: the language has no processes of proxies",
     **dict.fromkeys(_span("RA", 11, 12, range(14, 19), range(21, 24)), _BROKER),
     **dict.fromkeys(_span("CA", 6, 7, 9, 10), _TOOL),
 }

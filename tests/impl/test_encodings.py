@@ -14,7 +14,7 @@ from impl.zone.encodings import (
     TIMESTAMP_TYPES,
     ChannelOffset,
     Forward,
-    Link,
+    LinkRecord,
     NodeEpochRecord,
     RouteEpochRecord,
     WalOffset,
@@ -34,7 +34,7 @@ metrics = st.dictionaries(st.integers(0, 255), st.floats(allow_nan=False), max_s
 records: st.SearchStrategy[Any] = st.one_of(
     wal_offsets,
     channel_offsets,
-    st.builds(Link, long, st.sampled_from(list(TIMESTAMP_TYPES)), long, integer, st.none() | encoded),
+    st.builds(LinkRecord, long, st.sampled_from(list(TIMESTAMP_TYPES)), long, integer, st.none() | encoded),
     st.builds(Forward, integer, st.lists(encoded | st.binary(max_size=40), max_size=3).map(tuple)),
     st.builds(RouteEpochRecord, long, long, long, long),
     st.builds(NodeEpochRecord, long),
@@ -58,11 +58,11 @@ def test_cut_bytes_are_not_read_as_the_record(record: Any, data: st.DataObject) 
         found = type(record).decode(cut)
     except EncodingError:
         return
-    assert isinstance(record, Forward | Link)
+    assert isinstance(record, Forward | LinkRecord)
     assert found != record
 
 
-@pytest.mark.parametrize("kind", [WalOffset, ChannelOffset, Link, Forward, RouteEpochRecord, NodeEpochRecord])
+@pytest.mark.parametrize("kind", [WalOffset, ChannelOffset, LinkRecord, Forward, RouteEpochRecord, NodeEpochRecord])
 @given(data=st.binary(max_size=80))
 def test_other_bytes_are_refused_or_written_back(kind: Any, data: bytes) -> None:
     """Whatever is read from any bytes is a record that has an encoding; nothing but EncodingError is raised."""
