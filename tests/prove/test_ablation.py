@@ -180,7 +180,7 @@ def test_a_row_of_the_list_is_found_again() -> None:
     assert stored["sizes"] == dict(found.sizes)
 
 
-SMALL = ("controller_tables", "kip_236", "ownership", "replica_reassignment")
+SMALL = ("controller_tables", "kip_236", "replica_reassignment")
 """The models whose lists take seconds. The others take minutes each: `holdfast prove --ablate --update` renews them."""
 
 
