@@ -75,7 +75,6 @@ def test_both_find_a_violation(tools: Tools, model: str, removed: list[str], ste
         ("stream_log", []),
         ("wal", []),
         ("reassignment", []),
-        ("ownership", ["late_answers"]),
         ("fast_close", ["late_answers"]),
     ],
 )
