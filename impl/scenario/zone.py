@@ -115,7 +115,9 @@ def _stripe_read(session: ScenarioSession, a: Arguments) -> Result:
 
 
 def _stripe_done(session: ScenarioSession, a: Arguments) -> Result:
-    released = session.zone.stripes[session.zone.stripe_of[a["item"]]].done(a["item"], failed=a["failed"])
+    number = session.zone.stripe_of.get(a["item"])
+    stripe_of_item = Stripe() if number is None else session.zone.stripes[number]
+    released = stripe_of_item.done(a["item"], failed=a["failed"])
     return {"released": [{"item": each.name, "failed": each.failed or a["handover_fails"]} for each in released]}
 
 

@@ -49,8 +49,13 @@ class CommitManager:
         return True
 
     def finish(self, request: Hashable) -> bool:
-        """A request is answered; returns whether it was in flight. The entry of its epoch stays until the next tick."""
-        admitted = self._requests[request]
+        """A request is answered; returns whether it was in flight. The entry of its epoch stays until the next tick.
+
+        Raises LookupError for a request that never came.
+        """
+        admitted = self._requests.get(request)
+        if admitted is None:
+            raise LookupError(f"there was no request {request}")
         if admitted.finished:
             return False
         admitted.finished = True

@@ -63,8 +63,11 @@ class Stripe:
         self._items.append(StripeItem(name))
 
     def done(self, name: Hashable, *, failed: bool) -> list[StripeItem]:
-        """The read has ended. Returns the batches that are handed over now."""
-        next(each for each in self._items if each.name == name).failed = failed
+        """The read has ended. Returns the batches that are handed over now. Raises LookupError for an unknown one."""
+        item = next((each for each in self._items if each.name == name and each.failed is None), None)
+        if item is None:
+            raise LookupError(f"no read of {name} is under way")
+        item.failed = failed
         released = []
         while self._items and self._items[0].failed is not None:
             released.append(self._items.popleft())
