@@ -28,17 +28,19 @@ class Hex(Type, frozen=True):
 
 
 class MetricsFields(Struct, frozen=True):
-    """The fields of a metrics record, which has both a topic and a partition, or neither."""
+    """The fields of a metrics record: both a topic and a partition, or neither, and ids of a byte."""
 
     def value(self, node: yaml.Node) -> dict[str, Any]:
         given = super().value(node)
         if (given["topic"] is None) != (given["partition"] is None):
             malformed(node, "a topic and a partition go together", "give both, or neither")
+        for metric in given["values"]:
+            if not 0 <= metric <= 255:
+                malformed(node, f"expected the id of a metric from 0 to 255, found {metric}")
         return given
 
 
 HEX = Hex()
-BYTE = Integer(low=0, high=255)
 SHORT = Integer(low=-(2**15), high=2**15 - 1)
 INT = Integer(low=-(2**31), high=2**31 - 1)
 LONG = Integer()

@@ -51,7 +51,13 @@ class ChannelEpochs:
         self._pending.append(ChannelRecord(name, target, self.epoch))
 
     def complete(self, names: Sequence[Hashable]) -> list[ChannelRecord]:
-        """Appends end, which share an object, in which the records are ordered by their targets (ZR-16)."""
+        """Appends end, which share an object, in which the records are ordered by their targets (ZR-16).
+
+        Raises LookupError for a record whose append is not under way.
+        """
+        for name in names:
+            if all(each.name != name for each in self._pending):
+                raise LookupError(f"no append of {name} is under way")
         ended = [each for each in self._pending if each.name in names]
         self._pending = [each for each in self._pending if each.name not in names]
         ended.sort(key=lambda each: each.target)
