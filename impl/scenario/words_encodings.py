@@ -62,7 +62,7 @@ REQUIRED: dict[str, dict[str, Type]] = {
     "node_epoch": {"epoch": LONG},
     "metrics": {"time_ms": LONG, "broker": INT, "rack": TEXT, "values": ByNumber(Number())},
 }
-"""The fields of each kind, without those that may be left out."""
+"""The fields that each kind needs."""
 
 OPTIONAL: dict[str, dict[str, Type]] = {"metrics": {"topic": Nullable(TEXT), "partition": Nullable(INT)}}
 

@@ -35,7 +35,7 @@ def is_mutual(zones: ZoneMap) -> bool:
 
 
 def changes(before: ZoneMap, after: ZoneMap) -> tuple[Changes, Changes]:
-    """The proxies that changed because the old one left, and those that changed though it stayed (ZR-08).
+    """The changed proxies: those whose old proxy has left, and those whose old proxy is still there (ZR-08).
 
     Mains and racks that are not in both maps do not count.
     """

@@ -22,7 +22,7 @@ from impl.zone.encodings import (
 
 
 def signed(bits: int) -> st.SearchStrategy[int]:
-    """All integers of so many bits."""
+    """All signed integers of this number of bits."""
     return st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
