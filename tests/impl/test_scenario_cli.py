@@ -253,3 +253,11 @@ def test_schema_is_printed(capsys: Captured) -> None:
     """``schema`` prints the JSON schema."""
     assert holdfast("schema") == 0
     assert json.loads(capsys.readouterr().out)["title"] == "Scenario of the reference implementation"
+
+
+def test_a_rule_of_zone_routing_can_be_switched_off(capsys: Captured) -> None:
+    """The page of the rules names this command, and it fails as the page says."""
+    file = str(Path(__file__).parents[1] / "scenarios" / "zone" / "epochs.yaml")
+    assert main(["scenario", "run", file, "--without", "M-10"]) == 12
+    assert "FAIL" in capsys.readouterr().out
+    assert main(["scenario", "run", file]) == 0
