@@ -36,10 +36,11 @@ def test_a_move_lasts_from_leader_to_leader() -> None:
 
 
 def test_the_figures_are_named() -> None:
-    """A line for the rates, and one for the moves, if there were any."""
-    found = ClusterSpeed("V6", 30, 5000.4, 12.3, (100, 200, 900))
+    """A line for the rates, one for the moves, if there were any, and one for what the run was bound by."""
+    found = ClusterSpeed("V6", 30, 5000.4, 50.0, (100, 200, 900), busy=0.57, call_ms=10.0)
     assert list(lines(found)) == [
-        "V6, 30 s: 5,000 records and 12 calls a second",
+        "V6, 30 s: 5,000 records and 50 calls a second",
         "V6: 3 moves, median 200 ms, longest 900 ms",
+        "V6: the processes use 57% of the cores; the store takes 10.0 ms a call, so it is busy 50% of the time",
     ]
-    assert len(list(lines(ClusterSpeed("V6", 30, 1.0, 1.0, ())))) == 1
+    assert len(list(lines(ClusterSpeed("V6", 30, 1.0, 1.0, (), busy=0.5, call_ms=1.0)))) == 2
