@@ -90,12 +90,12 @@ def test_an_unused_lease_is_not_used(version: str, seed: int, name: str, tmp_pat
 
 @pytest.mark.slow
 @pytest.mark.parametrize("version", ["legacy", "V6"])
-def test_a_hundred_logs_conform(version: str, tmp_path: Path) -> None:
+def test_fifty_logs_conform(version: str, tmp_path: Path) -> None:
     """The logs conform, with many runs in which processes pause, are replaced, crash, or start with wrong epochs."""
-    happened = all_conform(version, range(100), tmp_path)
-    assert all(happened[kind] >= 25 for kind in FAULTS), happened
-    assert happened["pause"] >= 50
-    assert happened["replace"] >= 40
+    happened = all_conform(version, range(50), tmp_path)
+    assert all(happened[kind] >= 12 for kind in FAULTS), happened
+    assert happened["pause"] >= 25
+    assert happened["replace"] >= 20
 
 
 def noticed(edit: Edit, seeds: range, times: int, folder: Path) -> Counter[tuple[str, str]]:

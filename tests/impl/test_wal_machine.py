@@ -99,7 +99,7 @@ TestWal = WalMachine.TestCase
 @pytest.mark.slow
 def test_many_orders() -> None:
     """Of more steps."""
-    run_state_machine_as_test(WalMachine, settings=settings(max_examples=3_000, stateful_step_count=60))
+    run_state_machine_as_test(WalMachine, settings=settings(max_examples=1_500, stateful_step_count=60))
 
 
 @pytest.mark.parametrize("label", ["WL-05.verify", pytest.param("WL-08", marks=pytest.mark.slow)])

@@ -103,11 +103,10 @@ def test_clusters_survive_a_killed_worker_and_a_killed_driver(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("units", [2, 30])
-def test_a_killed_java_leaves_what_can_go_on(tmp_path: Path, whole: dict[str, bytes], units: int) -> None:
+def test_a_killed_java_leaves_what_can_go_on(tmp_path: Path, whole: dict[str, bytes]) -> None:
     """The command ends with one line, and ``resume`` runs the missing units."""
     running = CampaignProcess(tmp_path / "a")
-    running.wait_for_units(place(tmp_path / "a"), units)
+    running.wait_for_units(place(tmp_path / "a"), 30)
     for java in below(running, is_java):
         java.kill()
     code, _, said = running.end()
@@ -119,11 +118,10 @@ def test_a_killed_java_leaves_what_can_go_on(tmp_path: Path, whole: dict[str, by
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("units", [2, 30])
-def test_a_killed_driver_leaves_what_can_go_on(tmp_path: Path, whole: dict[str, bytes], units: int) -> None:
+def test_a_killed_driver_leaves_what_can_go_on(tmp_path: Path, whole: dict[str, bytes]) -> None:
     """No process outlives the killed driver, and ``resume`` runs the missing units."""
     running = CampaignProcess(tmp_path / "a")
-    running.wait_for_units(place(tmp_path / "a"), units)
+    running.wait_for_units(place(tmp_path / "a"), 2)
     left = psutil.Process(running.pid).children(recursive=True)
     os.kill(running.pid, signal.SIGKILL)
     running.end()
