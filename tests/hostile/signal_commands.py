@@ -53,7 +53,7 @@ COMMANDS: dict[str, LongCommand] = {
     "new": _of("new", "another"),
     "models": _of("models"),
     "replay": _of("replay", LINE),
-    "show": _of("show", "run.itf.json", "--why", "--diagram", "--rules"),
+    "show": _of("show", "run.itf.json", "--model", "lease.py", "--why", "--diagram", "--rules"),
     "shrink": _of("shrink", LINE),
     "diff": _of("diff", "ownership", "ownership-ST-14", "--scope", "tiny"),
     "conform": _of("conform", "ownership", "long.ndjson", "--run", "made/run.py"),
