@@ -72,22 +72,24 @@ class StreamHandle:
 
     # Append ---------------------------------------------------------------------------------------------------
 
-    def append(self, count: int, payload: bytes) -> Gate[int]:
+    def append(self, count: int, payload: bytes, link: bytes | None = None) -> Gate[int]:
         """Append a batch of ``count`` records. The gate opens with its offset.
 
-        Raises RefusedError at once; then nothing was done.
+        ``link``: what the WAL gets in place of ``payload`` (ZR-32). Raises RefusedError at once; then nothing was done.
         """
         require(count > 0, "CL-02.count", E.INVALID_REQUEST)
         require(self.is_usable, "CL-02", E.STREAM_ALREADY_CLOSED)
         offset = self.next
         self.next += count
-        gate = self._tasks.start(self._append(WalRecord(self.stream, self.epoch, offset, count, payload)))
+        record = WalRecord(self.stream, self.epoch, offset, count, payload)
+        linked = None if link is None else WalRecord(self.stream, self.epoch, offset, -count, link)
+        gate = self._tasks.start(self._append(record, linked))
         self._pending[offset] = gate
         return gate
 
-    async def _append(self, record: WalRecord) -> int:
+    async def _append(self, record: WalRecord, link: WalRecord | None) -> int:
         try:
-            await self._storage.append(record)
+            await self._storage.append(record, link)
         except FailedError:
             del self._pending[record.base]
             if rule("CL-04"):

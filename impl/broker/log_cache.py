@@ -109,6 +109,11 @@ class LogCache:
             self._free(self.archived.popleft())
 
     @property
+    def position(self) -> int:
+        """The WAL offset of the newest record; NOTHING before the first."""
+        return self._position
+
+    @property
     def pinned(self) -> int:
         """The bytes that cannot be freed: all bytes from the oldest uncommitted block on."""
         return self.size - sum(block.size for block in takewhile(lambda each: each.is_committed, self.archived))

@@ -33,6 +33,15 @@ close a stream that the barrier has listed as open.
 """
 
 
+Resolve = Callable[[WalRecord], Awaitable[WalRecord]]
+"""Returns a record, or in place of a link the record that it stands for (ZR-34)."""
+
+
+async def itself(record: WalRecord) -> WalRecord:
+    """In a cluster without zones no record is a link."""
+    return record
+
+
 class StreamToRecover(msgspec.Struct):
     """A stream to recover. ``next``: the offset of the next record to keep.
 
@@ -48,7 +57,7 @@ class StreamToRecover(msgspec.Struct):
 class Recovery:
     """The recovery of the WAL of ``identity``.
 
-    ``image``: the newest metadata that this process has. ``newer``: waits for a newer image.
+    ``image``: the newest metadata that this process has. ``newer``: waits for a newer image. ``resolve``: for links.
     """
 
     def __init__(
@@ -62,12 +71,14 @@ class Recovery:
         newer: Callable[[], Awaitable[None]],
         limits: CacheLimits,
         as_built: frozenset[str] = frozenset(),
+        resolve: Resolve = itself,
     ) -> None:
         self._tasks, self._calls, self._identity = tasks, calls, identity
         self._wal, self._writer, self._as_built, self._limits = wal, writer, as_built, limits
-        self._image, self._newer = image, newer
+        self._image, self._newer, self._resolve = image, newer, resolve
         self._left: dict[int, StreamToRecover] = {}
         self._block = CacheBlock()
+        self._links = 0
         self.closed: dict[int, int] = {}
         """By stream: the epoch that the last process or the recovery closed. A late copy of the close may come."""
         self.gaps = 0
@@ -80,7 +91,9 @@ class Recovery:
         # With a rule switched off, the two steps of its line are swapped.
         for step in (self._register, self._replay) if rule("FO-06.barrier") else (self._replay, self._register):
             await step()
-        for step in (self._write, self._end) if rule("RC-05") else (self._end, self._write):
+        # The batches of links have to be uploaded, too, before the WAL and the streams are gone (M-15).
+        is_late = not rule("RC-05") or (self._links > 0 and not rule("M-15"))
+        for step in (self._end, self._write) if is_late else (self._write, self._end):
             await step()
 
     def _check_registration(self) -> None:
@@ -120,6 +133,8 @@ class Recovery:
 
     async def _visit(self, _: int, record: WalRecord) -> None:
         """RC-02 to RC-04. Keep a record that continues the committed or kept records of its stream, else drop it."""
+        if not rule("M-14"):
+            record = await self._resolve(record)
         left = self._left.get(record.stream)
         if left is None:
             if rule("RC-02.opening"):
@@ -132,9 +147,12 @@ class Recovery:
             self.gaps += 1
             return
         # The node has to commit its records up to the sealed end only.
-        if left.end is not None and record.base + record.count > left.end:
+        if left.end is not None and record.end > left.end:
             return
-        left.next = record.base + record.count
+        left.next = record.end
+        # Only now: the batches of records that are dropped may be trimmed from their channels (M-14).
+        self._links += record.count < 0
+        record = await self._resolve(record)
         # A record that does not fit begins the next block.
         if not self._block.has_room(record, self._limits.widest):
             await self._write()
@@ -147,7 +165,7 @@ class Recovery:
 
         AutoMQ drops such a batch (RC-03), and then drops all later batches of the stream as well (AM-08).
         """
-        is_first = left.next == left.start < record.base + record.count
+        is_first = left.next == left.start < record.end
         return rule("AM-08", is_first and "AM-08" not in self._as_built)
 
     async def _write(self) -> None:

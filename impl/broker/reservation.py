@@ -37,6 +37,17 @@ class Reservation:
         return found is not None and found.data == self._own
 
 
+class NoReservation:
+    """Stands for the reservation of a channel, which has none: only the epoch in its keys says whose it is (ZR-17)."""
+
+    async def acquire(self) -> None:
+        """Nothing to take."""
+
+    async def is_own(self) -> bool:
+        """Nobody else writes under this epoch."""
+        return True
+
+
 def decode(data: bytes) -> tuple[int, int, bool]:
     """The node, the epoch and the failover flag of the process that a reservation names."""
     _, node, epoch, failover = _RESERVATION.unpack(data)

@@ -25,6 +25,7 @@ class ShutdownError(FailedError):
 class Storage:
     """The appends of one process. They go to the WAL and to the cache, and the uploader empties the cache.
 
+    ``appended``: opens with the next record in the cache.
     ``failed`` is called when the WAL has failed. It closes all handles, and halts the process (PL-04).
     """
 
@@ -42,18 +43,21 @@ class Storage:
         self._queue: deque[tuple[WalRecord, Gate[Gate[int]]]] = deque()
         """The appends that wait for room, each with a gate for its place in the WAL."""
         self._stopped = False
+        self.appended: Gate[None] = Gate(tasks)
 
-    async def append(self, record: WalRecord) -> None:
+    async def append(self, record: WalRecord, link: WalRecord | None = None) -> None:
         """Append a record. It is durable and readable when this returns (PL-03).
 
-        Raises StoppedError if nothing was done. After any other FailedError the outcome is unknown.
+        ``link``: what the WAL gets in place of the record, whose bytes are durable elsewhere; the cache gets the record
+        itself. Raises StoppedError if nothing was done. After any other FailedError the outcome is unknown.
         """
         if rule("PL-01.stopped", self._stopped):
             raise ShutdownError("the broker shuts down")
         # While appends wait for room, this one waits behind them: appends stay in order.
-        durable = self._admit(record) if not rule("PL-01.queue", bool(self._queue)) else None
+        logged = record if link is None else link
+        durable = self._admit(logged) if not rule("PL-01.queue", bool(self._queue)) else None
         if durable is None:
-            durable = await self._wait_for_room(record)
+            durable = await self._wait_for_room(logged)
         try:
             position = await durable.wait()
         except FailedError:
@@ -62,6 +66,8 @@ class Storage:
             raise
         # The gates of the WAL open in the order of offsets, so records enter the cache in that order.
         self._cache.put(record, position)
+        appended, self.appended = self.appended, Gate(self._tasks)
+        appended.open(None)
         if rule("PL-20.early", self._cache.pinned >= EARLY * self._limits.capacity):
             self._cache.archive()
         self._uploader.begin()

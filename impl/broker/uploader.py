@@ -12,7 +12,7 @@ from impl.broker.log_cache import CacheBlock, LogCache
 from impl.broker.object_writer import ObjectWriter
 from impl.broker.wal import Wal
 from impl.rules import rule
-from impl.tasks import FailedError, Gate, Tasks
+from impl.tasks import FailedError, Gate, Tasks, TimedOutError
 
 TICK_MS = 100
 """How long a forced upload waits, so that forced uploads of about the same time share a block (PL-24)."""
@@ -28,12 +28,25 @@ class Upload:
 
 
 class Uploader:
-    """The uploads of a process. ``failed``: called with a reason when an upload fails, to halt the process (PL-23)."""
+    """The uploads of a process. ``failed``: called with a reason when an upload fails, to halt the process (PL-23).
+
+    ``trim_delay_ms``: how long the WAL is kept after an upload, for readers of other zones (M-07). ``as_built``: the
+    known defects that are built in (ZG-5).
+    """
 
     def __init__(
-        self, tasks: Tasks, writer: ObjectWriter, cache: LogCache, wal: Wal, failed: Callable[[str], None]
+        self,
+        tasks: Tasks,
+        writer: ObjectWriter,
+        cache: LogCache,
+        wal: Wal,
+        failed: Callable[[str], None],
+        *,
+        trim_delay_ms: int = 0,
+        as_built: frozenset[str] = frozenset(),
     ) -> None:
         self._tasks, self._writer, self._cache, self._wal, self._failed = tasks, writer, cache, wal, failed
+        self._trim_delay_ms, self._as_built = trim_delay_ms, as_built
         self._in_flight: list[Upload] = []
         """The uploads that are not committed, in their order."""
         self._newest: CacheBlock | None = None
@@ -41,6 +54,11 @@ class Uploader:
         self._barriers: dict[int, list[Gate[None]]] = {}
         """By stream: its forced uploads that have not ended."""
         self._begun = 0
+        self._next: Gate[None] = Gate(tasks)
+        """Opens when the next upload begins."""
+        self._trimmed: Gate[None] = Gate(tasks)
+        """Opens when the WAL is trimmed behind the newest upload that is committed."""
+        self._trimmed.open(None)
 
     def begin(self) -> None:
         """Upload all archived blocks whose upload has not begun."""
@@ -57,6 +75,8 @@ class Uploader:
             upload, before = Upload(self._tasks, block), self._in_flight[-1] if self._in_flight else None
             self._in_flight.append(upload)
             self._tasks.start(self._run(upload, before))
+            following, self._next = self._next, Gate(self._tasks)
+            following.open(None)
 
     def archive(self) -> None:
         """Archive the active block, and upload it."""
@@ -93,6 +113,23 @@ class Uploader:
         for upload in tuple(self._in_flight):
             await upload.committed.wait()
 
+    async def commit_lazily(self, linger_ms: int) -> Gate[None]:
+        """ZR-61. Wait until all records that the cache has now are committed. An upload that begins anyway is awaited.
+
+        If none begins for ``linger_ms``, one is begun. Returns a gate that opens when the WAL is trimmed behind them.
+        """
+        if self._cache.active.streams or "ZG-5" in self._as_built:
+            try:
+                await self._next.wait(linger_ms)
+            except TimedOutError:
+                self.archive()
+            if "ZG-5" in self._as_built and not self._in_flight:
+                # There was nothing to upload, so the commit waits for the next append.
+                await self._next.wait()
+        for upload in tuple(self._in_flight):
+            await upload.committed.wait()
+        return self._trimmed
+
     async def _force(self, stream: int) -> None:
         await self._tasks.sleep(TICK_MS)
         if stream in self._cache.active.streams:
@@ -124,8 +161,16 @@ class Uploader:
         self._cache.commit(upload.block)
         self._in_flight.remove(upload)
         upload.committed.open(None)
-        if trims_late:
+        if not trims_late:
+            return
+        if self._trim_delay_ms:
+            self._trimmed = self._tasks.start(self._trim_later(upload.block))
+        else:
             self._trim(upload.block)
+
+    async def _trim_later(self, block: CacheBlock) -> None:
+        await self._tasks.sleep(self._trim_delay_ms)
+        await self._wal.trim(block.position).wait()
 
     def _trim(self, block: CacheBlock) -> None:
         """PL-25. Trim the WAL through a block. A failed trim does no harm: a replay drops committed records (RC-02)."""

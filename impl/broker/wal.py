@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from impl.broker.reservation import Reservation
+from impl.broker.reservation import NoReservation, Reservation
 from impl.broker.wal_format import (
     ALIGNMENT,
     MARKER,
@@ -27,7 +27,7 @@ from impl.broker.wal_format import (
     place_of,
 )
 from impl.rules import rule
-from impl.store.bucket import Bucket, StoreError
+from impl.store.bucket import Bucket, StoreError, TakenError
 from impl.tasks import FailedError, Gate, Tasks
 
 Bulk = list[tuple[WalRecord, Gate[int]]]
@@ -58,6 +58,8 @@ class Wal:
 
     ``next``: the offset where the next object starts. ``fenced``: whether another process has the WAL, or it cannot be
     written. ``as_built``: the known defects that the WAL has (AM-03).
+
+    ``folder``: of a channel, which is such a WAL too, but has no reservation (ZR-16, ZR-17); None for the node's own.
     """
 
     def __init__(
@@ -70,13 +72,16 @@ class Wal:
         failover: bool = False,
         as_built: frozenset[str] = frozenset(),
         limits: WalLimits = WalLimits(),  # noqa: B008 - frozen
+        folder: str | None = None,
     ) -> None:
         self.next = 0
         self.fenced = False
         self._tasks, self._bucket, self._limits = tasks, bucket, limits
-        self._node, self._epoch, self._folder = node, epoch, folder_of(node)
+        self._node, self._epoch, self._folder = node, epoch, folder or folder_of(node)
         self._as_built = as_built
-        self._reservation = Reservation(bucket, node, epoch, failover=failover)
+        self._is_channel = folder is not None
+        reserved = NoReservation() if self._is_channel else Reservation(bucket, node, epoch, failover=failover)
+        self._reservation = reserved
         self._objects: list[WalPlace] = []
         """The objects that make up the WAL, in their order."""
         self._stale: list[WalPlace] = []
@@ -207,8 +212,9 @@ class Wal:
     ) -> None:
         """Put the object of a bulk, and acknowledge its appends when WL-05 allows it."""
         try:
-            await self._bucket.put(place.key(self._folder), data)
-        except StoreError:
+            # A late put of a dead process with this epoch must not replace what a channel has; a WAL is reserved.
+            await self._bucket.put(place.key(self._folder), data, new=self._is_channel)
+        except (StoreError, TakenError):
             self._fence()
         if before is not None and rule("WL-05.in_order", not before.happened):
             await before.wait()

@@ -39,13 +39,22 @@ class DamagedError(FailedError):
 
 
 class WalRecord(msgspec.Struct, frozen=True, gc=False):
-    """A batch of a stream, with the offsets [``base``, ``base + count``)."""
+    """A batch of a stream, with the offsets [``base``, ``base + count``).
+
+    A link stands for a batch in the channel of a proxy. Its ``count`` is negative: that of the batch is ``-count``
+    (ZR-32).
+    """
 
     stream: int
     epoch: int
     base: int
     count: int
     payload: bytes
+
+    @property
+    def end(self) -> int:
+        """The offset after its last one."""
+        return self.base + abs(self.count)
 
     @property
     def size(self) -> int:
@@ -134,10 +143,16 @@ def decode(data: bytes) -> Iterator[tuple[int, WalRecord]]:
         begin = place + _FRAME.size
         if begin > end:
             raise DamagedError(f"the record at {place} is cut off")
-        size, checksum = _FRAME.unpack_from(data, place)
-        body = data[begin : begin + size]
-        if len(body) != size or size < _BODY.size or crc32(body) != checksum:
-            raise DamagedError(f"the record at {place} is damaged")
-        stream, epoch, base, count = _BODY.unpack_from(body)
-        yield header.start + place, WalRecord(stream, epoch, base, count, body[_BODY.size :])
+        size = _FRAME.unpack_from(data, place)[0]
+        yield header.start + place, decode_record(data[place : begin + size], place)
         place = begin + size
+
+
+def decode_record(data: bytes, place: int = 0) -> WalRecord:
+    """The record with these bytes; raises DamagedError, which names the place of the record in its object."""
+    size, checksum = _FRAME.unpack_from(data) if len(data) >= _FRAME.size else (0, 0)
+    body = data[_FRAME.size :]
+    if len(body) != size or size < _BODY.size or crc32(body) != checksum:
+        raise DamagedError(f"the record at {place} is damaged")
+    stream, epoch, base, count = _BODY.unpack_from(body)
+    return WalRecord(stream, epoch, base, count, body[_BODY.size :])

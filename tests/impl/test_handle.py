@@ -35,10 +35,11 @@ class FakeStorage:
         self._tasks = tasks
         self.waiting: list[tuple[WalRecord, Gate[None]]] = []
 
-    async def append(self, record: WalRecord) -> None:
+    async def append(self, record: WalRecord, link: WalRecord | None = None) -> None:
         """Wait until the test ends the append."""
         gate: Gate[None] = Gate(self._tasks)
         self.waiting.append((record, gate))
+        assert link is None, "no test has a link"
         await gate.wait()
 
     def end(self, place: int = 0, *, fails: bool = False) -> WalRecord:

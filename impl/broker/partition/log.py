@@ -7,6 +7,7 @@ is durable. Batches are confirmed in their order. ``opening`` makes a log from t
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 
 from impl.broker.partition.batches import Batch, decode, encode
 from impl.broker.partition.epochs import Epochs
@@ -17,9 +18,11 @@ from impl.broker.partition.segment_metas import store
 from impl.broker.partition.segments import LOG, NO_ENTRY, TIME, Segments, Span
 from impl.errors import E
 from impl.rules import require
-from impl.tasks import Gate, Tasks
+from impl.tasks import FailedError, Gate, Tasks
 
 _TIME_ENTRY = struct.Struct(">qq")
+Link = Callable[[Batch], bytes]
+"""Makes the payload of a link from a batch that has its offset."""
 
 
 class PartitionLog:
@@ -75,10 +78,11 @@ class PartitionLog:
 
     # Append -----------------------------------------------------------------------------------------------------
 
-    async def append(self, batch: Batch) -> int:
+    async def append(self, batch: Batch, link: Link | None = None) -> int:
         """Append a batch of a client, which has no offset yet. Returns its base offset, once it is durable.
 
-        A copy of an earlier batch gets the offset of that one. Raises RefusedError if this broker leads no more,
+        ``link``: makes the link that the WAL gets in place of a batch whose bytes are durable elsewhere. A copy of an
+        earlier batch gets the offset of that one. Raises RefusedError if this broker leads no more,
         ProducerRefusedError, and a FailedError after which the outcome is unknown.
         """
         self._check_leads()
@@ -93,20 +97,20 @@ class PartitionLog:
             return first
         placed = batch.placed(self.segments.end, self.leader_epoch)
         # If this fails, it is unknown what is durable. The batch stays pending, so nothing behind it is confirmed.
-        await self._put(placed).wait()
+        await self._put(placed, link).wait()
         del self._pending[placed.base]
         return placed.base
 
     def _check_leads(self) -> None:
         require(not self.is_frozen, "RA-16", E.NOT_LEADER_OR_FOLLOWER)
 
-    def _put(self, batch: Batch) -> Gate[int]:
+    def _put(self, batch: Batch, link: Link | None) -> Gate[int]:
         data, stream = encode(batch), self.opened[LOG]
         # Before the roll, because the entry belongs to the segment that ends.
         if self.segments.rolls(len(data)):
             self._index_time()
         position = stream.next
-        gate = self._pending[batch.base] = append(stream, batch.count, data)
+        gate = self._pending[batch.base] = append(stream, batch.count, data, None if link is None else link(batch))
         rolled = self.segments.append(position, batch.count, len(data), batch.timestamp, self._tasks.now)
         self.producers.append(batch)
         is_first = self._newest.offset < self.segments.active.base
@@ -140,6 +144,15 @@ class PartitionLog:
         for span in self.segments.spans(begin, min(end, self.confirmed)):
             found += await read_span(self.opened[LOG], span)
         return found
+
+    async def settled(self, end: int) -> None:
+        """Wait until all batches below an offset are durable, or have failed (ZR-39)."""
+        for base, gate in tuple(self._pending.items()):
+            if base < end:
+                try:
+                    await gate.wait()
+                except FailedError:
+                    continue
 
     # Close ------------------------------------------------------------------------------------------------------
 

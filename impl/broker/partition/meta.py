@@ -32,7 +32,7 @@ class OpenStream(Protocol):
     next: int
     confirm: int
 
-    def append(self, count: int, payload: bytes) -> Gate[int]: ...
+    def append(self, count: int, payload: bytes, link: bytes | None = None) -> Gate[int]: ...
 
     def fetch(self, begin: int, end: int) -> Gate[list[WalRecord]]: ...
 
@@ -49,10 +49,10 @@ class Streams(Protocol):
         """Open a stream under the epoch of the partition. One that is open already stays so."""
 
 
-def append(stream: OpenStream, count: int, payload: bytes) -> Gate[int]:
-    """Append to a stream of a partition. Raises StreamClosedError."""
+def append(stream: OpenStream, count: int, payload: bytes, link: bytes | None = None) -> Gate[int]:
+    """Append to a stream of a partition. ``link``: as for a handle. Raises StreamClosedError."""
     try:
-        return stream.append(count, payload)
+        return stream.append(count, payload, link)
     except RefusedError as error:
         raise StreamClosedError(str(error)) from error
 
