@@ -112,6 +112,14 @@ class PutIfAbsent(WireMessage, frozen=True, gc=False):
     value: bytes
 
 
+class ReportRouteEpoch(WireMessage, frozen=True, gc=False):
+    """A process reports the route epoch that its node has committed (ZR-60)."""
+
+    node: int
+    node_epoch: int
+    epoch: int
+
+
 class DescribeStreams(WireMessage, frozen=True, gc=False):
     """List streams by id, by node, or by partition (ST-60)."""
 
@@ -195,9 +203,10 @@ class ElectLeader(WireMessage, frozen=True, gc=False):
 
 OfStreams = CreateStreams | OpenStreams | CloseStreams | TrimStreams | DeleteStreams | DescribeStreams
 OfObjects = PrepareObjects | CommitStreamSetObject | CommitStreamObject
-OfNodes = GetOpeningStreams | RegisterNode | UnregisterNode | SetBroker | Heartbeat | DrainBroker | PutIfAbsent
+OfNodes = GetOpeningStreams | RegisterNode | UnregisterNode | SetBroker | Heartbeat | DrainBroker
+OfKeys = PutIfAbsent | ReportRouteEpoch
 OfPartitions = CreateTopic | AlterReassignments | ListReassignments | AlterPartition | ElectLeader | RenewEpoch
-Body = OfStreams | OfObjects | OfNodes | OfPartitions
+Body = OfStreams | OfObjects | OfNodes | OfKeys | OfPartitions
 
 
 # Inputs -----------------------------------------------------------------------------------------------------------

@@ -31,6 +31,7 @@ _THROWN: dict[type, frozenset[E]] = {
     wire.CommitStreamObject: NODE_ERRORS
     | {E.OBJECT_NOT_EXIST, E.OBJECT_NOT_COMMITED, E.COMPACTED_OBJECTS_NOT_FOUND, E.STREAM_NOT_EXIST, E.STREAM_FENCED},
     wire.RegisterNode: frozenset({E.NODE_EPOCH_EXPIRED}),
+    wire.ReportRouteEpoch: frozenset({E.NODE_EPOCH_EXPIRED}),
     wire.RenewEpoch: NODE_ERRORS | {E.UNKNOWN_TOPIC_OR_PARTITION},
 }
 """By request: the errors that are raised. After any other error the request is repeated, without a limit."""

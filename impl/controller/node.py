@@ -17,6 +17,7 @@ from impl.controller.nodes import scale_in_cleanup
 from impl.controller.objects import ObjectClock
 from impl.controller.partitions import move_back, set_broker
 from impl.controller.requests import Event, Operation, events_of, items_of
+from impl.controller.routes import tick_routes
 from impl.controller.timers import Timers
 from impl.controller.view import OperationResult, Profile, View
 from impl.errors import E
@@ -252,6 +253,8 @@ class Controller:
                 self._alone(outputs, partial(set_broker, node=broker, state="fenced"))
             # After the fencing, so that a failover for a broker that was just fenced may begin at once.
             self._scan(outputs)
+            if self.profile.routes:
+                self._alone(outputs, partial(tick_routes, left=self.heartbeats.left))
             for operation in [each for each, due in self._rare.items() if self.now >= due]:
                 self._alone(outputs, operation)
                 self._rare[operation] = self.now + RARE_MS[operation]
@@ -268,14 +271,7 @@ class Controller:
 
     def _fire(self, execute: Callable[[Operation], OperationResult]) -> list[tuple[str, OperationResult]]:
         """Fire the timers that are due, each as one event."""
-        outcomes: list[OperationResult] = []
-
-        def kept(operation: Operation) -> OperationResult:
-            outcomes.append(execute(operation))
-            return outcomes[-1]
-
-        fired = self.timers.run(kept, lambda: self.view)
-        return list(zip(fired, outcomes, strict=True))
+        return self.timers.run(execute, lambda: self.view)
 
     def _check_objects(self, outputs: list[Output]) -> list[Output]:
         """OB-04, OB-05. Begin a round of deletion. Until it has ended, further checks do nothing."""

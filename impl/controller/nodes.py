@@ -16,7 +16,11 @@ from impl.metadata.image import Image, Node, SetObject, Stream
 from impl.records import KV, KeyValue, MetadataRecord, RemoveKV, RemoveStreamSetObject
 from impl.rules import require, rule
 
+REGISTRY_KEY = "__automq_node/"
+"""What the key of a node's row in the registry begins with."""
 LOCK_TAG = "CIRCUIT_BREAKER"
+RACK_TAG = "rack"
+"""The tag of a node that names its rack, which is its zone (ZR-01)."""
 LEAVING_GRACE_MS = 60_000
 """How long a fenced node that was shutting down counts as shutting down (ND-30)."""
 NO_STREAM = Stream()
@@ -143,7 +147,7 @@ def registration(view: View, node: int, *, left: Mapping[int, int] = _NEVER) -> 
 
 def registry_key(node: int) -> str:
     """The key of a node's row in the registry."""
-    return f"__automq_node/{node}"
+    return f"{REGISTRY_KEY}{node}"
 
 
 def stored_registration(image: Image, node: int) -> Registration | None:

@@ -19,6 +19,7 @@ from impl.controller.partitions import (
     set_broker,
 )
 from impl.controller.renewals import renew
+from impl.controller.routes import report
 from impl.controller.streams import (
     close_stream,
     create_stream,
@@ -85,6 +86,8 @@ def _single(body: wire.Body) -> Operation:
             return lambda view: unregister_node(view, node)
         case wire.PutIfAbsent(key, value):
             return lambda view: put_if_absent(view, key, value)
+        case wire.ReportRouteEpoch(node, node_epoch, epoch):
+            return lambda view: report(view, node, node_epoch, epoch)
         case wire.DescribeStreams(stream, owner, topic, partition):
             return lambda view: describe_streams(view, stream, owner, topic, partition)
         case _:

@@ -159,14 +159,15 @@ class Timers:
         if rule("EL-12.again", waits and not self._fires_once()):
             self._arm(timer.key, timer.leader_epoch, now)
 
-    def run(self, execute: Callable[[Operation], OperationResult], view: Callable[[], View]) -> list[str]:
-        """Fire the timers that are due, each as one event. Returns the names of their partitions, in order.
+    def run(
+        self, execute: Callable[[Operation], OperationResult], view: Callable[[], View]
+    ) -> list[tuple[str, OperationResult]]:
+        """Fire the timers that are due, each as one event. Returns their partitions and elections, in order.
 
         ``execute`` runs an operation and lets ``observe`` see its records. ``view`` returns the present view.
         """
         fired = []
         for timer in self.due(view().now):
-            execute(self.fire(timer))
+            fired.append((label(*timer.key), execute(self.fire(timer))))
             self.settle(timer, view().image, view().now)
-            fired.append(label(*timer.key))
         return fired

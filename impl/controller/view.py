@@ -17,7 +17,7 @@ class Profile(msgspec.Struct, frozen=True):
     ``v6``: fast close with entries. ``cancel``: K is KRaft and AutoMQ as built, H preserves the origin. ``handshake``:
     who asks for the election: the source of a move (G0) or its target (G1). ``timer``: ``epoch`` is EL-12 and EL-13;
     ``automq`` is EL-01 to EL-06 as built. ``as_built``: the suspicious spots of AutoMQ that are built in (AM-01 ...);
-    the default mends them all.
+    the default mends them all. ``routes``: whether the controller keeps route epochs, for zone routing.
     """
 
     v6: bool = True
@@ -28,6 +28,7 @@ class Profile(msgspec.Struct, frozen=True):
     min_insync: int = 1
     unclean_election: bool = False
     object_retention_ms: int = 60_000
+    routes: bool = False
 
 
 class View(msgspec.Struct, frozen=True):

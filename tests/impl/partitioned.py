@@ -94,7 +94,7 @@ class Cluster:
     def tick(self, ms: int) -> list[str]:
         """Move the clock and run the timers that are due."""
         self.now += ms
-        return self.timers.run(self.run, lambda: self.view)
+        return [name for name, _ in self.timers.run(self.run, lambda: self.view)]
 
     def fail_over(self) -> None:
         """Start another controller from the log."""
