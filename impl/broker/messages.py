@@ -109,15 +109,64 @@ OfPartition = Produce | Consume | FindLeaders
 CommandBody = OfStream | OfPartition
 
 
+# Requests of brokers to brokers -----------------------------------------------------------------------------------
+
+
+class RouteBatches(WireMessage, frozen=True, gc=False):
+    """A proxy forwards batches to their main (ZR-22). ``data``: a ``Forward``, whose batches share one route epoch.
+
+    The answer has ``answers``: for each batch, in order, its error and the values of the answer to its producer.
+    """
+
+    route_epoch: int
+    data: bytes
+
+
+class PartitionSnapshot(WireMessage, frozen=True, gc=False):
+    """A partition as its main shows it to readers of other zones (ZR-36, ZR-48).
+
+    ``operation``: ADD, PATCH or REMOVE. ``stream``: the data stream, -1 if there is none. The log is [``start``,
+    ``end``). ``segments``: of each segment its base, and its slice of the data stream, start and end.
+    """
+
+    operation: str
+    topic: str
+    partition: int
+    leader_epoch: int
+    stream: int = -1
+    start: int = 0
+    end: int = 0
+    segments: tuple[tuple[int, int, int], ...] = ()
+
+
+class GetPartitionSnapshot(WireMessage, frozen=True, gc=False):
+    """A proxy asks a main what has changed (ZR-36, ZR-37). ``session`` 0 begins a session.
+
+    ``commit``: whether the main is to upload what it has. The answer has ``session``, ``session_epoch``, ``partitions``
+    (each a PartitionSnapshot), and the end of the WAL: ``wal_epoch`` and ``wal_end``.
+    """
+
+    session: int
+    session_epoch: int
+    commit: bool
+
+
+PeerBody = RouteBatches | GetPartitionSnapshot
+
+
 # Inputs -----------------------------------------------------------------------------------------------------------
 
 
 class Command(WireMessage, frozen=True, gc=False):
-    """A command of the client ``to``. ``id``: the number that the client gave to it."""
+    """A command of the client ``to``. ``id``: the number that the client gave to it.
+
+    ``client_id``: what the client calls itself, which may name its zone (ZR-09).
+    """
 
     to: int
     id: int
     body: CommandBody
+    client_id: str = ""
 
 
 class StoreAnswer(WireMessage, frozen=True, gc=False):
@@ -131,7 +180,29 @@ class Stop(WireMessage, frozen=True, gc=False):
     """Shut down in order: close all streams, upload everything, close the WAL (CL-11, PL-26); then ``Halt``."""
 
 
-Input = Command | StoreAnswer | Reply | LearnedBatches | WakeNotice | Stop
+class PeerCall(WireMessage, frozen=True, gc=False):
+    """A request of another broker. ``sender``: where the driver brings the answer. ``id``: the sender's number."""
+
+    sender: int
+    id: int
+    body: PeerBody
+
+
+class PeerResult(WireMessage, frozen=True):
+    """The answer of another broker to the ``PeerRequest`` with this id."""
+
+    id: int
+    error: E
+    values: dict[str, Any]
+
+
+class PeerLoss(WireMessage, frozen=True, gc=False):
+    """The connection for a ``PeerRequest`` broke, or nobody is there. Whether it had an effect is unknown."""
+
+    id: int
+
+
+Input = Command | StoreAnswer | Reply | LearnedBatches | WakeNotice | Stop | PeerCall | PeerResult | PeerLoss
 
 
 # Outputs ----------------------------------------------------------------------------------------------------------
@@ -153,6 +224,23 @@ class StoreRequest(WireMessage, frozen=True, gc=False):
     operation: store.Operation
 
 
+class PeerRequest(WireMessage, frozen=True, gc=False):
+    """A request to the broker of a node, answered by ``PeerResult`` or ``PeerLoss``, or not at all."""
+
+    node: int
+    id: int
+    body: PeerBody
+
+
+class PeerAnswer(WireMessage, frozen=True):
+    """The answer to a ``PeerCall``."""
+
+    sender: int
+    id: int
+    error: E = E.NONE
+    values: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
 class Halt(WireMessage, frozen=True, gc=False):
     """The process ends now, and emits nothing more. ``reason`` is for people."""
 
@@ -166,7 +254,7 @@ class StepEvent(WireMessage, frozen=True):
     values: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-Output = Request | StoreRequest | CommandAnswer | Wake | Halt | StepEvent
+Output = Request | StoreRequest | CommandAnswer | PeerRequest | PeerAnswer | Wake | Halt | StepEvent
 
 
 class Identity(msgspec.Struct, frozen=True):

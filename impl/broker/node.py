@@ -9,28 +9,29 @@ from collections.abc import Sequence
 
 from impl import wire
 from impl.broker import messages as m
-from impl.broker.calls import NODE_ERRORS, Calls, ControllerError
+from impl.broker.calls import Calls
 from impl.broker.compaction import Compactor
 from impl.broker.failover_worker import fail_over
-from impl.broker.handle import StreamHandle, outcome
+from impl.broker.handle import StreamHandle
 from impl.broker.log_cache import LogCache
 from impl.broker.object_writer import ObjectWriter
 from impl.broker.owned_streams import OwnedStreams
 from impl.broker.partition.api import Api
 from impl.broker.partition.host import Host
 from impl.broker.reader import RecordReader
-from impl.broker.recovery import REFUSED, Recovery
+from impl.broker.recovery import REFUSED, Recovery, itself
 from impl.broker.settings import HEARTBEAT_MS, Settings
 from impl.broker.storage import Storage
+from impl.broker.stream_api import StreamApi, read_of
 from impl.broker.uploader import Uploader
 from impl.broker.wal import Wal
-from impl.broker.wal_format import WalRecord
+from impl.broker.zones.zones import Zones
 from impl.controller.failover import Failover
-from impl.errors import E
-from impl.items import CreateItem, OpenItem
+from impl.controller.nodes import RACK_TAG
+from impl.items import OpenItem
 from impl.metadata.image import Image
 from impl.metadata.log import MetadataBatch, replay
-from impl.rules import RefusedError, rule
+from impl.rules import rule
 from impl.store.bucket import Bucket
 from impl.tasks import FailedError, Gate, Place, Tasks
 
@@ -38,10 +39,6 @@ FORCE_WAIT_MS = 10_000
 """How long a process whose storage has failed waits for the closes of its streams, before it halts."""
 SHUTDOWN_PERIOD_MS = 1_000
 """The time between two rounds of closing all streams (CL-11)."""
-
-
-class HoleError(FailedError):
-    """The records that were read do not cover the range that was asked for."""
 
 
 class Broker:
@@ -68,9 +65,15 @@ class Broker:
         )
         writer = ObjectWriter(tasks, self._bucket, self._calls, identity, settings.split_bytes)
         self._cache = LogCache(settings.cache)
-        self._uploader = Uploader(tasks, writer, self._cache, self._wal, self._halt)
+        zoned = settings.zones
+        self._uploader = Uploader(
+            *(tasks, writer, self._cache, self._wal, self._halt),
+            trim_delay_ms=0 if zoned is None else zoned.trim_delay_ms,
+            as_built=settings.as_built,
+        )
         self._storage = Storage(tasks, self._wal, self._cache, self._uploader, settings.cache, self._storage_failed)
-        self._reader = RecordReader(tasks, self._bucket, lambda: self._image, index_bytes=settings.index_bytes)
+        self._reader = reader = RecordReader(tasks, self._bucket, lambda: self._image, index_bytes=settings.index_bytes)
+        self._read = read_of(self._cache, reader)
         self._compactor = Compactor(
             *(tasks, self._bucket, self._calls, identity, lambda: self._image, self._halt), limits=settings.compaction
         )
@@ -79,7 +82,14 @@ class Broker:
             *(tasks, self._calls, self._owned, identity, lambda: self._image, self._wait_newer),
             *(self._ready, self._halt, settings),
         )
-        self._api = Api(tasks, self._host, lambda: self._image)
+        self._zones = None
+        if zoned is not None:
+            self._zones = Zones(
+                *(tasks, self._bucket, self._calls, self._uploader, self._storage, self._cache, reader),
+                *(self._host, identity, lambda: self._image, zoned, settings.as_built, self._halt),
+            )
+        self._stream_api = StreamApi(tasks, self._calls, self._owned, identity, self._ready, self._halt)
+        self._api = Api(tasks, self._host, lambda: self._image, self._zones)
         tasks.start(self._main())
 
     # For drivers ------------------------------------------------------------------------------------------------
@@ -96,8 +106,13 @@ class Broker:
             case wire.LearnedBatches(begin, batches):
                 self._learn(begin, batches)
             case m.Command(_, _, body):
-                job = self._api.run(event, body) if isinstance(body, m.OfPartition) else self._run(event, body)
-                self._tasks.start(job)
+                if isinstance(body, m.OfPartition):
+                    self._tasks.start(self._api.run(event, body))
+                else:
+                    self._tasks.start(self._stream_api.run(event, body))
+            case m.PeerCall() | m.PeerResult() | m.PeerLoss():
+                assert self._zones is not None, "only a cluster with zones has these"
+                self._zones.take(event)
             case m.Stop():
                 self._stopping = self._owned.stopping = True
                 self._tasks.start(self._host.leave(self._shut_down))
@@ -130,7 +145,10 @@ class Broker:
             recovery = self._recovery(identity, self._wal)
             await recovery.run()
             self._owned.bar(recovery.closed)
-            await self._calls.call(wire.RegisterNode(identity.node, identity.epoch))
+            if self._zones is not None:
+                await self._zones.start()
+            tags = {} if self.settings.zones is None else {RACK_TAG: self.settings.zones.rack}
+            await self._calls.call(wire.RegisterNode(identity.node, identity.epoch, tags=tags))
             await self._calls.call(wire.SetBroker(identity.node, "active"))
         except FailedError as error:
             self._halt(f"the start failed: {error}")
@@ -139,6 +157,8 @@ class Broker:
         self._tasks.start(self._heartbeats())
         self._tasks.start(self._uploader.run(self.settings.upload_interval_ms))
         self._tasks.start(self._compactor.run(self._owned.epochs))
+        if self._zones is not None:
+            self._tasks.start(self._zones.run())
         self._tasks.start(self._owned.run(lambda: self._image, self._halt))
         self._tasks.start(fail_over(self._tasks, identity.node, lambda: self._image, self._wait_newer, self._stand_for))
 
@@ -150,6 +170,7 @@ class Broker:
             newer=self._wait_newer,
             limits=self.settings.recovery,
             as_built=self.settings.as_built,
+            resolve=itself if self._zones is None else self._zones.reader.resolve,
         )
 
     async def _stand_for(self, context: Failover) -> None:
@@ -234,66 +255,15 @@ class Broker:
             newer, self._newer = self._newer, Gate(self._tasks)
             newer.open(None)
             self._reader.image_changed()
+            if self._zones is not None:
+                self._zones.learn()
             self._host.learn(fresh)
 
     async def _wait_newer(self, ms: int | None = None) -> None:
         await self._newer.wait(ms)
-
-    # Commands ---------------------------------------------------------------------------------------------------
-
-    async def _run(self, command: m.Command, body: m.OfStream) -> None:
-        try:
-            values = await self._do(body)
-        except RefusedError as refused:
-            done = m.CommandAnswer(command.to, command.id, refused.error)
-        except FailedError as error:
-            done = m.CommandAnswer(command.to, command.id, outcome(error))
-            owns = isinstance(body, m.Create | m.Open | m.Close | m.Destroy)
-            if owns and isinstance(error, ControllerError) and error.error in NODE_ERRORS:
-                self._halt(f"the controller answers {error.error.name}")
-        else:
-            done = m.CommandAnswer(command.to, command.id, E.NONE, values)
-        self._tasks.outputs.append(done)
-
-    async def _do(self, body: m.OfStream) -> dict[str, object]:
-        match body:
-            case m.Append(stream, count, payload):
-                return {"offset": await self._owned.handle(stream).append(count, payload).wait()}
-            case m.Fetch(stream, begin, end):
-                return await self._fetch(self._owned.handle(stream), begin, end)
-            case m.Trim(stream, to):
-                await self._owned.handle(stream).trim(to).wait()
-                return {}
-            case m.Create():
-                await self._ready.wait()
-                item = (CreateItem(),)
-                answer = await self._calls.call(wire.CreateStreams(self.identity.node, self.identity.epoch, item))
-                return {"stream": answer.values["stream"]}
-            case m.Open() | m.Close() | m.Destroy():
-                await self._ready.wait()
-                return await self._owned.order(body)
 
     def _make(self, item: OpenItem, opened: wire.ItemAnswer) -> StreamHandle:
         return StreamHandle(
             *(self._tasks, self._calls, self.identity, self.settings, self._storage, self._uploader),
             *(self._read, item, opened),
         )
-
-    async def _fetch(self, handle: StreamHandle, begin: int, end: int | None) -> dict[str, object]:
-        confirm = handle.confirm
-        found = await handle.fetch(begin, confirm if end is None else end).wait()
-        return {"batches": [(each.base, each.count, each.payload) for each in found], "confirm": confirm}
-
-    async def _read(self, stream: int, begin: int, end: int) -> list[WalRecord]:
-        """PL-13. The records that overlap a range: the newest ones from the cache, and older ones from objects."""
-        cached = self._cache.read(stream, begin, end)
-        first = cached[0].base if cached else end
-        found = [*(await self._reader.read(stream, begin, first)), *cached] if begin < first else cached
-        place = begin
-        for record in found:
-            if record.base > place or record.base + record.count <= place:
-                break
-            place = record.base + record.count
-        if rule("PL-13.gap", place < end):
-            raise HoleError(f"stream {stream} has a hole at {place}")
-        return found

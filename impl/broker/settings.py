@@ -13,6 +13,31 @@ HEARTBEAT_MS = 2_000
 """The time between two heartbeats: broker.heartbeat.interval.ms."""
 
 
+class ZoneSettings(msgspec.Struct, frozen=True):
+    """Zone routing (zone-routing.md 0).
+
+    - ``rack``: the zone of the broker.
+    - ``channel``: the limits of its channel.
+    - ``linger_ms``: how long the commit of a route epoch waits for an upload that begins by itself (ZR-61).
+    - ``trim_delay_ms``: how long the WAL is kept after an upload, for readers of other zones (M-07).
+    - ``is_dual``: whether proxies are mapped in pairs (ZR-05), else each rack for itself (ZR-04).
+    - ``pause_ms``: the least time between two requests of a reader to a main (ZR-44).
+    - ``poll_ms``: how long a main waits for news before it answers a reader (ZR-41).
+    - ``snapshot_bytes``: the size of the cache for partitions of other zones (ZR-53).
+    - ``direct``: whether a batch whose leader is the broker itself bypasses its channel (ZR-25).
+    """
+
+    rack: str
+    channel: wal.WalLimits = wal.WalLimits()
+    linger_ms: int = 10_000
+    trim_delay_ms: int = 30_000
+    pause_ms: int = 1
+    poll_ms: int = 100
+    snapshot_bytes: int = 1 << 30
+    is_dual: bool = True
+    direct: bool = False
+
+
 class Settings(msgspec.Struct, frozen=True):
     """The settings of a broker.
 
@@ -24,6 +49,7 @@ class Settings(msgspec.Struct, frozen=True):
     - ``recovery``: the limits of the blocks of a recovery (RC-04).
     - ``split_bytes``: a stream with at least this many bytes in a block gets an object of its own (PL-21).
     - ``index_bytes``: the number of bytes at the end of an object that a read fetches first.
+    - ``zones``: zone routing, if the cluster has it.
     - ``upload_interval_ms``: a block is archived after this time even if it is not full (PL-20).
     """
 
@@ -38,3 +64,4 @@ class Settings(msgspec.Struct, frozen=True):
     split_bytes: int = 8 << 20
     index_bytes: int = TAIL_BYTES
     upload_interval_ms: int = 60_000
+    zones: ZoneSettings | None = None

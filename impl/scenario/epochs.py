@@ -40,7 +40,7 @@ def _epoch_tick(session: ScenarioSession, a: Arguments) -> Result:
 def _deliver(session: ScenarioSession, a: Arguments) -> Result:
     zone = session.zone
     # The fence comes first, so that it is never older than what the commit manager reports (M-23).
-    zone.manager(a["node"]).fenced = zone.record.fenced
+    zone.manager(a["node"]).learn(zone.record.fenced)
     channel = zone.channel(a["node"])
     channel.switch(zone.record.current)
     return {"trimmed": _name(channel.trim(zone.record.committed))}
@@ -90,7 +90,8 @@ def _finish(session: ScenarioSession, a: Arguments) -> Result:
 
 def _commit_state(session: ScenarioSession, a: Arguments) -> Result:
     manager = session.zone.manager(a["node"])
-    manager.waiting, manager.committed, manager.fenced = a["waiting"], a["committed"], a["fenced"]
+    manager.waiting, manager.committed = a["waiting"], a["committed"]
+    manager.fence = manager.fenced = a["fenced"]
     manager.inflight, manager.running = dict(a["inflight"]), a["running"]
     if a["committed"] != -1:
         session.zone.report(a["node"], a["committed"])

@@ -24,17 +24,24 @@ class AdmittedRequest:
 class CommitManager:
     """The commit manager of a node, and the fence in front of it.
 
-    ``fenced``: the fenced epoch that the node knows. ``inflight``: by epoch, the requests that are not answered.
+    ``fence``: the epoch up to which requests are refused. ``fenced``: the one up to which ``tick`` looks. Both are the
+    fenced epoch that the node knows. ``inflight``: by epoch, the requests that are not answered.
     ``waiting``: the epoch to report next. ``committed``: the epoch of the last report, -1 before the first.
     ``running``: the epoch whose commit is under way.
     """
 
+    fence: int = -2
     fenced: int = -2
     inflight: dict[int, int] = attrs.field(factory=dict)
     waiting: int = -1
     committed: int = -1
     running: int | None = None
     _requests: dict[Hashable, AdmittedRequest] = attrs.field(factory=dict)
+
+    def learn(self, fenced: int) -> None:
+        """The node learns of a fenced epoch. With M-23 switched off, the fence is that of the time before."""
+        self.fence = fenced if rule("M-23") else self.fenced
+        self.fenced = fenced
 
     def admit(self, request: Hashable, epoch: int) -> bool:
         """Count a request, and say whether its epoch is newer than the fenced one. One that is not is over."""
@@ -43,7 +50,7 @@ class CommitManager:
         # The count comes before the test: a tick between both would else report the epoch (M-02).
         self.inflight[epoch] = self.inflight.get(epoch, 0) + 1
         self._requests[request] = AdmittedRequest(epoch)
-        if rule("M-01", epoch <= self.fenced):
+        if rule("M-01", epoch <= self.fence):
             self.finish(request)
             return False
         return True

@@ -1,0 +1,1 @@
+"""Zone routing in a broker: channels, proxies, mains, route epochs."""
