@@ -12,6 +12,7 @@ from impl.sim.case_file import MOST_NODES, MOST_STREAMS
 
 Nodes = Annotated[int | None, Parameter(validator=validators.Number(gte=1, lte=MOST_NODES))]
 Streams = Annotated[int | None, Parameter(validator=validators.Number(gte=1, lte=MOST_STREAMS))]
+Zones = Annotated[int | None, Parameter(validator=validators.Number(gte=1, lte=26))]
 Steps = Annotated[int | None, Parameter(validator=validators.Number(gte=0, lte=1_000_000))]
 Minutes = Annotated[int | None, Parameter(validator=validators.Number(gte=1, lte=1_440))]
 
@@ -32,6 +33,9 @@ class ClusterSettings:
     partitions
         The number of partitions. Clients produce to them and read them, and operators move them. Without this option,
         clients use streams.
+    zones
+        The number of zones. Clients speak only to brokers of their zone, which forward what others lead. There are 4
+        partitions unless another number is given. Without this option there is no zone routing.
     generation
         Who asks for the election after a move: G1, the target when it serves (the default), or G0, the source.
     clients
@@ -53,6 +57,7 @@ class ClusterSettings:
     brokers: Nodes = None
     streams: Streams = None
     partitions: Streams = None
+    zones: Zones = None
     generation: Annotated[Literal["G0", "G1"] | None, Parameter(show_choices=False)] = None
     clients: Nodes = None
     steps: Steps = None

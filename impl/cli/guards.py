@@ -20,7 +20,7 @@ from impl.bridge.guards.row import FILE, GuardRow, GuardStore, read, text, unfou
 from impl.bridge.guards.trial import TRIES
 from impl.bridge.guards.unreachable import undecided, wrongly_listed
 from impl.cli.guard_options import GuardOptions
-from impl.sim.mix import RUNS
+from impl.sim.mix import RUNS, numbers
 
 COMPLETE, INCOMPLETE, OUT_OF_BUDGET = 0, 10, 20
 
@@ -36,7 +36,7 @@ def run(options: GuardOptions, jobs: int | None, limits: Budget) -> int:
         if path is not None:
             check_writable(path)
     if options.update:
-        numbers = range(options.runs or RUNS)
+        wanted = numbers(options.runs or RUNS)
 
         def go_on() -> bool:
             meter.look(0, 0, 0, 0)
@@ -45,7 +45,7 @@ def run(options: GuardOptions, jobs: int | None, limits: Budget) -> int:
         with interruptible(meter), Ticker() as ticker:
             processes = jobs or len(os.sched_getaffinity(0))
             progress, tries = GuardProgress(options.resume), options.tries or TRIES
-            store = made(numbers, progress, processes, ticker.show, go_on, tries, _stored())
+            store = made(wanted, progress, processes, ticker.show, go_on, tries, _stored())
         write(FILE, text(store))
         note(f"holdfast: stored in {FILE}")
     else:

@@ -15,6 +15,8 @@ from impl.sim.faults import NAMED, PARTITION
 from impl.sim.options import Options
 
 PLAIN = Options()
+ZONED_PARTITIONS = 4
+"""The number of partitions in a cluster with zones, which routes nothing else."""
 
 
 def drawn_question(
@@ -24,6 +26,7 @@ def drawn_question(
     brokers: int | None = None,
     streams: int | None = None,
     partitions: int | None = None,
+    zones: int | None = None,
     generation: Literal["G0", "G1"] | None = None,
     clients: int | None = None,
     steps: int | None = None,
@@ -37,6 +40,10 @@ def drawn_question(
 
     Raises UsageError for an unknown name, and for options that exclude each other.
     """
+    if zones is not None:
+        if zones > (brokers or max(PLAIN.brokers, zones)):
+            raise UsageError(f"--zones {zones}: each zone needs a broker; give --brokers {zones}, or leave it out")
+        partitions = partitions or ZONED_PARTITIONS
     if partitions is None:
         refuse({"--generation": generation}, "only --partitions are elected")
     else:
@@ -45,7 +52,8 @@ def drawn_question(
         refuse({f"--faults {each}": each for each in kinds}, "it happens to --streams, and not to --partitions")
     options = Options(
         partitions=partitions or 0,
-        brokers=brokers or PLAIN.brokers,
+        zones=zones or 0,
+        brokers=brokers or max(PLAIN.brokers, zones or 0),
         streams=streams or PLAIN.streams,
         clients=clients or PLAIN.clients,
         operations=PLAIN.operations if steps is None else steps,

@@ -26,12 +26,14 @@ def to_json(
     ended: str,
 ) -> dict[str, Any]:
     """The answer as JSON. ``ended``: why not all seeds were run; "" if all were run."""
+    options = question.options
     return {
         "verdict": verdict,
         "exit_code": code,
         "cluster": question.version,
-        "partitions": question.options.partitions or None,
-        "generation": question.generation if question.options.partitions else None,
+        "partitions": options.partitions or None,
+        "zones": options.zones or None,
+        "generation": question.generation if options.partitions else None,
         "seeds": seeds,
         "without": list(question.without),
         "switches": list(question.switches),
@@ -49,7 +51,7 @@ def to_json(
         "decided": dict(sorted(totals.decided.items())),
         "awaits": [
             {"file": file, "line": line, "function": function, "crashed": totals.crashed[file, line, function]}
-            for file, line, function in awaits_of_brokers(partitions=question.options.partitions > 0)
+            for file, line, function in awaits_of_brokers(partitions=options.partitions > 0, zones=options.zones > 0)
         ],
         "violated_seeds": [each.seed for each in totals.violated],
         "not_judged": [{"seed": each.seed, "why": each.error} for each in totals.errors],

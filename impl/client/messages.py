@@ -51,6 +51,10 @@ class NoLeader(WireMessage, frozen=True, gc=False):
     """No broker names a leader of the partition, so no request was sent."""
 
 
+UNKNOWN = frozenset({E.REQUEST_TIMED_OUT, E.LEADER_NOT_AVAILABLE})
+"""The errors after which the effect of a request is unknown. A proxy answers the second one, too, if its main is silent
+(ZR-27).
+"""
 Silence = Unreachable | ConnectionLoss | Timeout | NoLeader
 Result = CommandAnswer | Silence
 """The result of a request to a broker."""
@@ -75,5 +79,5 @@ def name(result: CommandAnswer | wire.Reply | Silence) -> str:
 def is_unknown(result: Result) -> bool:
     """Whether the effect of a request to a broker is unknown."""
     return isinstance(result, ConnectionLoss | Timeout) or (
-        isinstance(result, CommandAnswer) and result.error is E.REQUEST_TIMED_OUT
+        isinstance(result, CommandAnswer) and result.error in UNKNOWN
     )

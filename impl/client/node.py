@@ -21,7 +21,7 @@ from impl.tasks import Gate, Job, Place, T, Tasks, TimedOutError
 class ClientNode:
     """``name``: the name of this node in the history. ``number``: its number in requests.
 
-    ``brokers``: the nodes that it asks for leaders.
+    ``brokers``: the nodes that it asks for leaders. ``client_id``: what it calls itself, which may name its zone.
 
     ``timeout_ms``: how long the node waits for an answer.
     """
@@ -35,8 +35,10 @@ class ClientNode:
         timeout_ms: int = 30_000,
         *,
         number: int = 0,
+        client_id: str = "",
     ) -> None:
         self.name, self.number, self.brokers, self.timeout_ms = name, number, tuple(brokers), timeout_ms
+        self._client_id = client_id
         self.leaders = Leaders()
         self.tasks = Tasks(now)
         self.recorder = Recorder(name, history, self.tasks)
@@ -93,7 +95,7 @@ class ClientNode:
     ) -> CommandAnswer | Unreachable | ConnectionLoss | Timeout:
         """Send a command to the broker of a node. ``ms``: how long to wait; None for ``timeout_ms``."""
         number = self._next()
-        self.tasks.outputs.append(ToBroker(node, Command(self.number, number, body)))
+        self.tasks.outputs.append(ToBroker(node, Command(self.number, number, body, self._client_id)))
         result: CommandAnswer | Unreachable | ConnectionLoss | Timeout = await self._result(number, ms)
         return result
 

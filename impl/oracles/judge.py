@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 import msgspec
@@ -13,7 +13,7 @@ from impl.oracles.log import exactly_once, log
 from impl.oracles.loss import lost
 from impl.oracles.owner import owner
 from impl.oracles.reads import aborted, bound, order
-from impl.oracles.storage import BucketContents, storage
+from impl.oracles.storage import BucketContents, storage, unresolved
 from impl.oracles.verdict import Violation
 
 Oracle = Callable[[StreamCalls], Iterator[Violation]]
@@ -40,8 +40,11 @@ class Verdict(msgspec.Struct, frozen=True):
     error: str | None = None
 
 
-def judge(history: History, stored: BucketContents | None = None) -> Verdict:
-    """Run all oracles on a history. ``stored``: the bucket after a run that has healed; None leaves ``storage`` out."""
+def judge(history: History, stored: BucketContents | None = None, dangling: Sequence[str] = ()) -> Verdict:
+    """Run all oracles on a history. ``stored``: the bucket after a run that has healed; None if it has not.
+
+    ``dangling``: the links that could not be resolved when a process ended, in words; ``storage`` reports them.
+    """
     try:
         calls = CallsByStream(history)
     except AssumptionError as error:
@@ -54,8 +57,8 @@ def judge(history: History, stored: BucketContents | None = None) -> Verdict:
                 found.append(first)
                 break
     found += _heal(calls)
-    if stored is not None:
-        found += islice(storage(calls, stored), 1)
+    left = () if stored is None else storage(calls, stored)
+    found += islice((*unresolved(dangling), *left), 1)
     looked = {
         "streams": len(calls.streams),
         "acknowledged": sum(len(stream.acked) for stream in calls.streams.values()),

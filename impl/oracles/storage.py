@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -41,3 +41,9 @@ def storage(calls: CallsByStream, stored: BucketContents) -> Iterator[Violation]
     if stored.orphans:
         names = ", ".join(stored.orphans[:4])
         yield Violation("storage", -1, f"{len(stored.orphans)} objects belong to nobody: {names}")
+
+
+def unresolved(dangling: Sequence[str]) -> Iterator[Violation]:
+    """Find links to batches that were gone when a process ended, though a recovery would have needed them (I-2)."""
+    for each in dangling:
+        yield Violation("storage", -1, f"{each} dangles")

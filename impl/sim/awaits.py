@@ -8,13 +8,14 @@ from functools import cache
 from impl.rules import ROOT
 from impl.tasks import Place
 
-PARTITIONS = "broker/partition/"
-"""The folder whose awaits a run without partitions never reaches."""
+PARTITIONS, ZONES = ("broker/partition/",), ("broker/zones/", "broker/peers.py")
+"""What a run without partitions, and one without zones, never reaches: beginnings of the names of files."""
 
 
-def awaits_of_brokers(*, partitions: bool) -> tuple[Place, ...]:
-    """The awaits that a run can reach. ``partitions``: whether the run has partitions."""
-    return tuple(each for each in awaits("broker") if partitions or not each[0].startswith(PARTITIONS))
+def awaits_of_brokers(*, partitions: bool, zones: bool) -> tuple[Place, ...]:
+    """The awaits that a run can reach. ``partitions``, ``zones``: whether the run has some."""
+    out = (*(() if partitions else PARTITIONS), *(() if zones else ZONES))
+    return tuple(each for each in awaits("broker") if not each[0].startswith(out))
 
 
 @cache

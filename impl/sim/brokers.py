@@ -7,13 +7,15 @@ from collections.abc import Callable
 import msgspec
 
 from impl.broker import compaction, log_cache, wal
+from impl.broker.messages import Identity
 from impl.broker.node import Broker
 from impl.broker.object_format import object_key
-from impl.broker.settings import Settings
+from impl.broker.settings import Settings, ZoneSettings
 from impl.controller.view import Profile
 from impl.sim.options import Options
 from impl.sim.process import Make
 from impl.sim.run import Run, always, simulate
+from impl.sim.zones import zone_of
 
 SMALL = Settings(
     wal=wal.WalLimits(bulk=600, linger_ms=20, in_flight=4, unflushed=4_000),
@@ -26,6 +28,16 @@ SMALL = Settings(
     upload_interval_ms=10_000,
 )
 """Limits that a run of some hundred appends reaches."""
+SMALL_ZONES = ZoneSettings(
+    rack="",
+    channel=wal.WalLimits(bulk=600, linger_ms=20, in_flight=4, unflushed=8_000),
+    linger_ms=3_000,
+    trim_delay_ms=4_000,
+    pause_ms=20,
+    poll_ms=400,
+    snapshot_bytes=60_000,
+)
+"""The same for zone routing. Its times are shorter, so that epochs are trimmed within a run."""
 RETENTION_MS = 16_000
 """How long the controllers keep an object that was replaced (OB-05).
 
@@ -49,10 +61,20 @@ def simulate_brokers(
     elects = options.profile.handshake == "G1"
     settings = msgspec.structs.replace(settings, fast_close=v6, elects=elects)
     profile: Profile = msgspec.structs.replace(options.profile, v6=v6, object_retention_ms=RETENTION_MS)
+    if options.zones:
+        profile = msgspec.structs.replace(profile, routes=True)
     options = msgspec.structs.replace(options, profile=profile)
-    return simulate(seed, broker_of(settings), object_key, options, go_on)
+    return simulate(seed, broker_of(settings, options.zones), object_key, options, go_on)
 
 
-def broker_of(settings: Settings) -> Make:
-    """Makes reference brokers with some settings."""
-    return lambda identity, now: Broker(identity, settings, now)
+def broker_of(settings: Settings, zones: int = 0) -> Make:
+    """Makes reference brokers with some settings, in that many zones; with 0 there is no zone routing."""
+
+    def make(identity: Identity, now: int) -> Broker:
+        own = settings
+        if zones:
+            zoned = msgspec.structs.replace(SMALL_ZONES, rack=zone_of(identity.node, zones))
+            own = msgspec.structs.replace(settings, zones=zoned)
+        return Broker(identity, own, now)
+
+    return make

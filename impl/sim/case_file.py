@@ -22,7 +22,7 @@ from impl.sim.options import Options
 from impl.sim.script import ScriptOperation, unique_values
 from impl.sim.tape import Fault
 
-PACKAGES = ("broker", "controller", "metadata")
+PACKAGES = ("broker", "controller", "metadata", "zone")
 """The packages of ``impl`` that a simulation runs."""
 MOST_NODES, MOST_STREAMS = 50, 1_000
 OF_STREAMS = ("append", "fetch", "trim", "move", "create", "destroy")
@@ -46,6 +46,7 @@ class SimulationCase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     controllers: int
     streams: int
     partitions: int = 0
+    zones: int = 0
     generation: Literal["G0", "G1"] = "G1"
     without: tuple[str, ...]
     switches: tuple[str, ...]
@@ -61,6 +62,7 @@ class SimulationCase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
             controllers=self.controllers,
             streams=self.streams,
             partitions=self.partitions,
+            zones=self.zones,
             faults="none",
             recorded=self.faults,
             operations_of=self.script,
@@ -88,6 +90,7 @@ def case_of(question: Question, violation: Violation) -> SimulationCase:
         controllers=options.controllers,
         streams=options.streams,
         partitions=options.partitions,
+        zones=options.zones,
         generation=question.generation,
         without=question.without,
         switches=question.switches,
@@ -99,10 +102,12 @@ def case_of(question: Question, violation: Violation) -> SimulationCase:
 
 
 def text(case: SimulationCase) -> str:
-    """The text of a file. A case about streams has no fields for partitions, and one without settings has none."""
+    """The text of a file. It lacks the fields for partitions, zones and settings if the case has none."""
     fields: dict[str, Any] = msgspec.to_builtins(case)
     if not case.partitions:
         del fields["partitions"], fields["generation"]
+    if not case.zones:
+        del fields["zones"]
     if not case.settings:
         del fields["settings"]
     return "{\n" + ",\n".join(f"  {_json(name)}: {_value(fields[name])}" for name in fields) + "\n}\n"
@@ -150,6 +155,8 @@ def _problems_of_cluster(case: SimulationCase) -> Iterator[str]:
             yield f"{field} is {value}; give 1 to {most}"
     if not 0 <= case.partitions <= MOST_STREAMS:
         yield f"partitions is {case.partitions}; give 1 to {MOST_STREAMS}, or 0 for streams without partitions"
+    if not 0 <= case.zones <= case.brokers or (case.zones and not case.partitions):
+        yield f"zones is {case.zones}; give 1 to the number of brokers, with partitions, or 0 for no zone routing"
     for label in case.without:
         if label not in labels():
             yield f"without: {unknown_id('label', label, labels())}"

@@ -65,7 +65,8 @@ def check(question: Question, go_on: Callable[[], bool] = always) -> CheckResult
 def judged(run: Run) -> Verdict:
     """The verdict of the oracles on a run. Only a run that has healed has a final bucket to judge."""
     simulation = run.simulation
-    return judge(run.history, bucket(simulation, simulation.store.memory.objects) if run.healed else None)
+    stored = bucket(simulation, simulation.store.memory.objects) if run.healed else None
+    return judge(run.history, stored, simulation.dangling)
 
 
 def bucket(simulation: Simulation, objects: dict[str, bytes]) -> BucketContents:

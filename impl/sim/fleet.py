@@ -6,21 +6,31 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
-
 from impl.broker import messages
-from impl.broker.messages import Command, CommandAnswer, Halt, Identity, StepEvent, StoreAnswer, StoreRequest
+from impl.broker.messages import (
+    Command,
+    CommandAnswer,
+    Halt,
+    Identity,
+    PeerAnswer,
+    PeerRequest,
+    StepEvent,
+    StoreAnswer,
+    StoreRequest,
+)
 from impl.errors import E
 from impl.metadata.log import MetadataBatch
-from impl.records import S3StreamSetObject
+from impl.sim.batch_faults import delivered
 from impl.sim.cluster import ControllerCluster
 from impl.sim.event_log import EventLog, StoreEffect
-from impl.sim.faults import EPOCH, IMAGE, UNNAMED
+from impl.sim.faults import EPOCH, IMAGE
 from impl.sim.network import Network
+from impl.sim.peers import PeerConnections
 from impl.sim.process import Make, Process
 from impl.sim.queue import Queue
 from impl.sim.store_faults import FaultyStore
 from impl.sim.tape import Tape, stream
+from impl.sim.zones import ZoneTraffic
 from impl.store.interface import Answer
 from impl.tasks import Place
 from impl.wire import LearnedBatches, Reply, Request, Wake, WakeNotice
@@ -29,15 +39,6 @@ IMAGE_MS, HOLD_MS, COALESCE_MS = 20, 10_000, 1_500
 """The longest time until a broker learns a commit: usually, with ``image_delay``, and with ``image_coalesce``."""
 RESTART_MS = 2_000
 """The longest time until a process that has halted gets a successor; a second more is the shortest."""
-
-
-def without_ranges(batch: MetadataBatch) -> MetadataBatch:
-    """The batch without the ranges of its stream set objects, whose indexes hold these, too (MD-03)."""
-    records = (
-        msgspec.structs.replace(each, ranges=b"") if isinstance(each, S3StreamSetObject) else each
-        for each in batch.records
-    )
-    return msgspec.structs.replace(batch, records=tuple(records))
 
 
 class Fleet:
@@ -63,6 +64,7 @@ class Fleet:
         done: Callable[[Process, CommandAnswer], None],
         started: Callable[[Process], None],
         ended: Callable[[Process, bool], None],
+        traffic: ZoneTraffic,
     ) -> None:
         self.cluster: ControllerCluster
         self.current: dict[int, Process] = {}
@@ -73,6 +75,7 @@ class Fleet:
         self._make, self._done, self._started, self._ended = make, done, started, ended
         self._buried: set[int] = set()
         self._weather = stream(seed, "weather of the processes")
+        self._peers = PeerConnections(queue, network, self.processes, self.current, self.deliver, traffic)
         self._routes: dict[type, Callable[[Process, Any], None]] = {
             Request: self._request,
             StoreRequest: self._store_request,
@@ -80,6 +83,8 @@ class Fleet:
             Wake: self._wake_later,
             Halt: self._halt,
             StepEvent: self._step,
+            PeerRequest: self._peers.request,
+            PeerAnswer: self._peers.answer,
         }
 
     # Start and end --------------------------------------------------------------------------------------------
@@ -126,6 +131,7 @@ class Fleet:
         process.alive = False
         process.inbox.clear()
         process.broker.crash()
+        self._peers.ended(process, noticed=noticed)
         self._ended(process, noticed)
         self._queue.at(self._queue.now + down_ms, self.restart, process)
 
@@ -227,17 +233,7 @@ class Fleet:
         batches = self.cluster.committed(process.seen)
         if batches and process.alive:
             begin, process.seen = process.seen, process.seen + len(batches)
-            self.deliver(process, LearnedBatches(begin, self._unnamed(process, batches)))
-
-    def _unnamed(self, process: Process, batches: tuple[MetadataBatch, ...]) -> tuple[MetadataBatch, ...]:
-        """The batches as the process gets them: a fault takes the ranges of stream set objects out."""
-        fault = self._tape.site(f"names/{process.node}", tuple(UNNAMED)).decide(self._queue.now)
-        if fault is None:
-            return batches
-        without = tuple(map(without_ranges, batches))
-        if without != batches:
-            self._tape.happened(fault)
-        return without
+            self.deliver(process, LearnedBatches(begin, delivered(self._tape, self._queue.now, process.node, batches)))
 
     def reply(self, process: Process, reply: Reply) -> None:
         """Send the answer of a controller."""

@@ -19,6 +19,7 @@ from impl.sim.process import Process
 from impl.sim.queue import Queue
 from impl.sim.script import ScriptOperation
 from impl.sim.tape import Tape
+from impl.sim.zones import ZoneTraffic
 from impl.wire import Reply
 
 SETUP_MS = 60_000
@@ -36,6 +37,7 @@ class Parts(msgspec.Struct, frozen=True):
     fleet: Fleet
     cluster: ControllerCluster
     history: History
+    traffic: ZoneTraffic
     advance: Callable[[int], None]
 
     def wait(self, holds: Callable[[], bool]) -> None:

@@ -4,6 +4,8 @@ Half of the runs have streams, the others partitions. An eighth has no faults, t
 the rest has half of the kinds. The runs with few kinds show which kinds reach a rule. In a quarter of the runs with
 faults there are strangers.
 
+The runs from number RUNS on have zones, and one of them is made for every ten others.
+
 Some rules belong to a setting of the controllers, to somebody else who uses them, or to half an hour without a change
 of the leader. A second sequence draws these now and then, so it leaves all other runs as they are.
 """
@@ -21,7 +23,9 @@ from impl.sim.script import SPAN_MS
 from impl.sim.tape import Draw, stream
 
 RUNS = 20_000
-"""The number of runs that are made unless another number is named."""
+"""The number of runs that are made unless another number is named. Runs with zones come on top of it."""
+ZONES, ZONED, ZONED_BROKERS, ZONED_PARTITIONS = 3, 10, (3, 3, 3, 4), 4
+"""Of runs with zones: the zones, the number of other runs for each, and the sizes."""
 QUIET, FEW = 0.125, 0.5
 """The share of runs without faults, and the share of runs with at most MOST kinds of faults, these included."""
 MOST = 3
@@ -42,6 +46,8 @@ def question(number: int, without: tuple[str, ...] = (), faults: tuple[str, ...]
 
     ``faults``: kinds of faults that replace those of the mix; the rates stay as they are.
     """
+    if number >= RUNS:
+        return _zoned(number, without, faults)
     draw = stream(number, "mix")
     version = "V6" if draw() < 0.5 else "legacy"
     generation: Literal["G0", "G1"] = "G1" if draw() < 0.5 else "G0"
@@ -62,6 +68,23 @@ def question(number: int, without: tuple[str, ...] = (), faults: tuple[str, ...]
         without=without,
         settings=seldom.settings,
     )
+
+
+def numbers(runs: int) -> tuple[int, ...]:
+    """The numbers of so many runs, and of the runs with zones beside them."""
+    return (*range(min(runs, RUNS)), *range(RUNS, RUNS + runs // ZONED))
+
+
+def _zoned(number: int, without: tuple[str, ...], faults: tuple[str, ...] | None) -> Question:
+    """A run with zones. Partitions are elected as in G1."""
+    draw = stream(number, "mix of zones")
+    version = "V6" if draw() < 0.5 else "legacy"
+    brokers = ZONED_BROKERS[int(draw() * len(ZONED_BROKERS))]
+    kinds = _kinds(draw, ZONED_PARTITIONS) if faults is None else faults
+    options = Options(
+        brokers=brokers, partitions=ZONED_PARTITIONS, zones=ZONES, operations=OPERATIONS, faults=kinds or "none"
+    )
+    return Question(seed=number, options=options, version=version, without=without)
 
 
 class SeldomParts(msgspec.Struct, frozen=True):
@@ -112,6 +135,8 @@ def command(asked: Question) -> str:
     words = ["holdfast simulate", f"--seed {asked.seed}", f"--version {asked.version}", f"--brokers {options.brokers}"]
     if options.partitions:
         words.append(f"--partitions {options.partitions} --generation {asked.generation}")
+    if options.zones:
+        words.append(f"--zones {options.zones}")
     words.append(f"--faults {faults}")
     if options.span_ms != SPAN_MS:
         words.append(f"--minutes {options.span_ms // 60_000}")

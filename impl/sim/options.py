@@ -23,6 +23,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     ``partitions``: with 0, clients use streams, and a director assigns these to brokers. Otherwise clients use
     partitions, which the metadata assign, and all streams belong to partitions.
 
+    ``zones``: with 0 there is no zone routing. Otherwise the brokers and clients take turns in that many zones, and
+    clients speak to brokers of their zone. It needs partitions.
+
     ``operations``: the number of operations in the script. ``faults``: as for ``faults.swarm``. ``recorded``: the
     faults to replay, instead of drawing them; ``operations_of``: the script to replay. ``fork``: where new
     faults take the place of the recorded ones; None to replay all of them. ``without``: kinds of faults
@@ -34,6 +37,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     controllers: int = 3
     streams: int = 4
     partitions: int = 0
+    zones: int = 0
     clients: int = 4
     operations: int = 300
     span_ms: int = script.SPAN_MS

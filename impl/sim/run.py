@@ -19,6 +19,7 @@ from impl.sim.chaos import Chaos
 from impl.sim.cluster import ControllerCluster
 from impl.sim.event_log import EventLog
 from impl.sim.fleet import Fleet
+from impl.sim.links import CHANNEL_FOLDER, dangling
 from impl.sim.load import Load, Parts
 from impl.sim.neighbours import OUTSIDERS, Neighbours
 from impl.sim.network import Network
@@ -31,6 +32,7 @@ from impl.sim.store_faults import FaultyStore
 from impl.sim.strangers import NOBODY, Strangers
 from impl.sim.stream_load import StreamLoad
 from impl.sim.tape import Fault, Tape, stream
+from impl.sim.zones import ZoneTraffic
 from impl.store.interface import ObjectStore
 from impl.tasks import Place
 from impl.wire import Reply
@@ -133,17 +135,22 @@ class Simulation:
         self.history = History()
         self.begin = 0
         self.faults_end = 0
+        self.dangling: list[str] = []
+        """The links that dangled when a process ended, in words."""
         elsewhere = faults.PARTITION if options.partitions else ()
         drawn = seed if options.fork is None else options.fork.seed
         self.rates = faults.without_kinds(faults.swarm(drawn, options.faults), *options.without, *elsewhere)
         self.tape = Tape(drawn, self.rates, options.recorded, math.inf if options.fork is None else options.fork.at)
         self.network = Network(self.queue, self.tape, seed)
         self.store = FaultyStore(self.queue, self.tape, seed, store)
+        self.store.deleted = self._deleted
+        self.traffic = ZoneTraffic(options.zones)
         self.fleet = Fleet(
             *(self.queue, self.tape, seed, self.log, self.store, self.network, make),
             done=self._done,
             started=self._started,
             ended=self._ended,
+            traffic=self.traffic,
         )
         self.cluster = ControllerCluster(
             *(self.queue, self.tape, seed, self.log, self.store),
@@ -159,7 +166,7 @@ class Simulation:
         self.strangers = Strangers(self.queue, self.tape, self.cluster, self._tell)
         self.neighbours = Neighbours(self.queue, self.tape, self.cluster)
         parts = Parts(
-            *(seed, options, self.queue, self.tape, self.network, self.fleet, self.cluster, self.history),
+            *(seed, options, self.queue, self.tape, self.network, self.fleet, self.cluster, self.history, self.traffic),
             advance=self._advance,
         )
         self.load: Load = PartitionLoad(parts) if options.partitions else StreamLoad(parts)
@@ -200,6 +207,7 @@ class Simulation:
             "operations": len(self.load.script),
             **{f"operations {name}": kinds[name] for name in sorted(kinds)},
             **self.load.counts(),
+            **self.traffic.counts(),
             "processes": len(self.fleet.processes),
             "elections": self.cluster.elections,
             "lost batches": self.cluster.lost_batches,
@@ -261,8 +269,19 @@ class Simulation:
         if not isinstance(sender, OUTSIDERS):
             self.load.reply(sender, reply)
 
+    def _deleted(self, keys: tuple[str, ...]) -> None:
+        """Objects are deleted. A channel may have been trimmed."""
+        if any(key.startswith(CHANNEL_FOLDER) for key in keys):
+            self._look(f"when {keys[0]} was deleted")
+
+    def _look(self, when: str) -> None:
+        """Look for links that dangle: a recovery could begin now (I-2)."""
+        if self.options.zones:
+            self.dangling += (f"{when}, {each}" for each in dangling(self.store.memory.objects))
+
     def _started(self, process: Process) -> None:
         self.load.started(process)
 
     def _ended(self, process: Process, noticed: bool) -> None:
+        self._look(f"when {process.name} ended")
         self.load.ended(process, noticed=noticed)

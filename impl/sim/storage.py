@@ -14,9 +14,10 @@ from impl.broker.wal_format import DamagedError, WalRecord
 from impl.client.contents import runs
 from impl.metadata.image import Image
 from impl.records import ObjectState
+from impl.sim.links import resolve, wal_places
 from impl.sim.neighbours import LONER, is_of_neighbour
 
-WAL_FOLDER, OBJECT_FOLDER = "wal/", "object/"
+OBJECT_FOLDER = "object/"
 
 
 class Contents(msgspec.Struct, frozen=True):
@@ -79,17 +80,15 @@ def _records(data: bytes) -> Iterator[WalRecord]:
 
 
 def _wal(objects: dict[str, bytes]) -> Iterator[WalRecord]:
-    """The records of all WALs above their trims."""
-    by_node: dict[int, list[wal_format.WalPlace]] = {}
-    for key in sorted(objects):
-        if key.startswith(WAL_FOLDER):
-            node = int(key.split("/")[1])
-            by_node.setdefault(node, []).append(wal_format.place_of(key, wal_format.folder_of(node)))
-    for node, places in sorted(by_node.items()):
+    """The records of all WALs above their trims, and those that links there stand for."""
+    for node, places in wal_places(objects).items():
         folder = wal_format.folder_of(node)
         # The newest object has the newest trim of the WAL.
-        trim = wal_format.decode_header(objects[max(places).key(folder)]).trim
-        for place in sorted(places):
+        trim = wal_format.decode_header(objects[places[-1].key(folder)]).trim
+        for place in places:
             for offset, record in wal_format.decode(objects[place.key(folder)]):
                 if offset > trim and record.stream != wal_format.MARKER:
-                    yield record
+                    # A link without its batch holds no data; whether there may be one, ``dangling`` decides.
+                    found = record if record.count > 0 else resolve(record, objects)
+                    if found is not None:
+                        yield found

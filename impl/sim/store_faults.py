@@ -29,8 +29,13 @@ def _nobody(_: Answer) -> None:
     """Drop the answer to an operation whose sender has given up."""
 
 
+def _nobody_looks(_: tuple[str, ...]) -> None:
+    return
+
+
 class FaultyStore:
-    """A store behind faults. ``operations``: the number of operations sent.
+    """A store behind faults. ``operations``: the number of operations sent. ``deleted`` is called after each deletion
+    of a node with its keys.
 
     ``behind``: the store, which takes its effect at once; None for ``memory``, a store of its own.
     """
@@ -45,6 +50,7 @@ class FaultyStore:
         self._stalls: dict[int, int] = {}
         """By node: the end of its stall. Puts that the node sends before take effect then."""
         self._throttled = 0
+        self.deleted: Callable[[tuple[str, ...]], None] = _nobody_looks
 
     def send(self, node: int, operation: Operation, answered: Answered, taken: Answered = _nobody) -> None:
         """Send an operation.
@@ -115,6 +121,8 @@ class FaultyStore:
     def _take_effect(self, operation: Operation, answered: Answered, taken: Answered, delay: int) -> None:
         answer = self._behind.execute(operation)
         taken(answer)
+        if type(operation) is Delete:
+            self.deleted(operation.keys)
         if answered is not _nobody:
             self._queue.at(self._queue.now + 1 + int(self._weather() * SLOWEST_MS) + delay, answered, answer)
 

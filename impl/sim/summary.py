@@ -27,15 +27,17 @@ def summary(question: Question, totals: Totals) -> list[str]:
     options, counts, many = question.options, totals.counts, totals.runs > 1
     used = f"{options.partitions} partitions" if options.partitions else f"{options.streams} streams"
     made = [f"{options.brokers} brokers", f"{options.controllers} controllers", used]
+    made += [f"{options.zones} zones"] if options.zones else []
     names = {name.partition(" ")[2]: count for name, count in counts.items() if name.startswith("operations ")}
     lines = [
         *_field("cluster", [*made, f"{options.clients} clients"] if options.operations_of is None else made),
         *_field("operations", [f"{counts['operations']:,}", *_each(names)]),
         *_field("happened", _happened(totals, many, partitions=options.partitions > 0)),
+        *(_field("traffic", _traffic(counts)) if options.zones else []),
         *_field("looked at", _each(totals.looked)),
     ]
     lines += _kinds(totals) if many else _field("faults", _drawn(totals))
-    known = awaits_of_brokers(partitions=options.partitions > 0)
+    known = awaits_of_brokers(partitions=options.partitions > 0, zones=options.zones > 0)
     return lines + _crashes(totals.crashed, known, all_awaits=many)
 
 
@@ -64,6 +66,11 @@ def _happened(totals: Totals, many: bool, *, partitions: bool) -> list[str]:
         f"{counts['virtual ms'] / 1000:,.1f} s of virtual time",
         f"{totals.most['healing ms'] / 1000:,.1f} s of it to heal{' at most' if many else ''}",
     ]
+
+
+def _traffic(counts: Mapping[str, int]) -> list[str]:
+    """The bytes of messages of brokers and clients, without those to and from the object store."""
+    return [f"{counts[name]:,} {name}" for name in counts if name.startswith("bytes of ")]
 
 
 def _drawn(totals: Totals) -> list[str]:

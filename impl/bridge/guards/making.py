@@ -34,7 +34,7 @@ class ViolatedMixError(HoldfastError):
 
 
 def made(
-    numbers: range,
+    numbers: Sequence[int],
     progress: GuardProgress,
     jobs: int,
     show: Callable[[str], None],

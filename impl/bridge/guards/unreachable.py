@@ -10,17 +10,12 @@ from collections.abc import Iterable, Mapping
 
 from impl.bridge.guards.row import GuardRow
 
-_ZONES = "the brokers of a simulated cluster are in one zone"
-
 REASONS: Mapping[str, str] = {
     "CA-04": "each start stores the origin (CA-27, CA-41); only metadata of another version lack it",
     "CA-22.replicas": "no request leaves a partition with none but added replicas; only metadata of another version do",
     "CP-01.sanity": "a compaction checks its own output, and writes all that it has read",
     "CS-27": "the record that opens a stream comes with a range of the stream",
     "EL-12.tag": "a change of the leader epoch disarms the timer before (EL-13)",
-    **dict.fromkeys(
-        ("M-01", "M-03", "M-05", "M-06", "M-09", "M-10", "M-11", "M-11.active", "M-12", "M-13", "M-14", "M-24"), _ZONES
-    ),
     "MD-01.missing": "only the program that has created a stream deletes it, and that one reads none",
     "ND-03.listed": "no stream is opened on a node that still has to commit a seal of it (ST-15)",
     "ND-03.many": "the ranges of a stream do not overlap, so one of them at most has the start of a seal",
@@ -31,7 +26,6 @@ REASONS: Mapping[str, str] = {
     "RA-08.cap": "a request of that size needs a topic of more than 50,000 partitions",
     "RA-47.recovery": "no message of the wire carries a recovery state",
     "WL-06.newest": "the object that says what is trimmed is newer than all that is trimmed",
-    **dict.fromkeys(("ZR-20.newer", "ZR-57", "ZR-57.fenced", "ZR-63"), _ZONES),
 }
 """By label: why no run reaches the rule."""
 

@@ -33,6 +33,7 @@ from impl.sim.move.watch import Moments, Watch
 from impl.sim.process import Process
 from impl.sim.queue import Queue
 from impl.sim.tape import Tape
+from impl.sim.zones import ZoneTraffic
 from impl.store.interface import Put
 
 BEGIN_MS, FIRST_EPOCH = 100_000, 10_000
@@ -102,6 +103,7 @@ class MoveSimulation:
             done=lambda _, done: self._answers.append(done),
             started=lambda _: None,
             ended=_ended,
+            traffic=ZoneTraffic(0),
         )
         self.cluster = ControllerCluster(
             *(self.queue, tape, 0, log, self.store),

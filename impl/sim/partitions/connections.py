@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from impl.broker.messages import CommandAnswer
+from impl.broker.messages import CommandAnswer, CommandBody
 from impl.client.messages import ConnectionLoss, Input, Output, ToBroker, Unreachable
 from impl.client.node import ClientNode
 from impl.sim.cluster import ControllerCluster
@@ -16,6 +16,7 @@ from impl.sim.fleet import Fleet
 from impl.sim.network import Network
 from impl.sim.process import Process
 from impl.sim.queue import Queue
+from impl.sim.zones import ZoneTraffic
 from impl.wire import Reply, Request, Wake, WakeNotice
 
 
@@ -23,16 +24,23 @@ class Connections:
     """The links of one client node. ``name``: the name of the node in the event log."""
 
     def __init__(
-        self, node: ClientNode, queue: Queue, network: Network, fleet: Fleet, cluster: ControllerCluster
+        self,
+        node: ClientNode,
+        queue: Queue,
+        network: Network,
+        fleet: Fleet,
+        cluster: ControllerCluster,
+        traffic: ZoneTraffic,
     ) -> None:
         self.node, self.name = node, node.name
         self._queue, self._network, self._fleet, self._cluster = queue, network, fleet, cluster
+        self._traffic = traffic
         self._home = cluster.home
         """The controller that the client takes for the leader."""
         self._known: dict[int, Process] = {}
         """By node: the process that the client is connected with."""
-        self._asked: dict[int, Process] = {}
-        """By the number of a command without an answer: the process that got it."""
+        self._asked: dict[int, tuple[Process, CommandBody]] = {}
+        """By the number of a command without an answer: the process that got it, and its body."""
         self._wake = -1
 
     def deliver(self, event: Input) -> None:
@@ -44,7 +52,8 @@ class Connections:
             match output:
                 case ToBroker(node, command):
                     process = self._connect(node)
-                    self._asked[command.id] = process
+                    self._asked[command.id] = process, command.body
+                    self._traffic.client(self.node.number, node, command.body, command.body)
                     refused = self._refusal(command.id, process)
                     self._fleet.command(process, command, refused)
                 case Request():
@@ -58,7 +67,7 @@ class Connections:
     def _connect(self, node: int) -> Process:
         process = self._known.get(node)
         # A process that has left a command unanswered may be paused: connect to the newest one of the node.
-        if process is None or process in self._asked.values():
+        if process is None or any(asked is process for asked, _ in self._asked.values()):
             process = self._known[node] = self._fleet.current[node]
         return process
 
@@ -80,7 +89,9 @@ class Connections:
 
     def done(self, done: CommandAnswer) -> None:
         """The answer of a broker arrives."""
-        self._asked.pop(done.id, None)
+        asked = self._asked.pop(done.id, None)
+        if asked is not None:
+            self._traffic.client(self.node.number, asked[0].node, asked[1], done.values)
         self.deliver(done)
 
     def replied(self, reply: Reply) -> None:
@@ -94,6 +105,6 @@ class Connections:
     def reset(self, process: Process) -> None:
         """A process has ended, and its connections break."""
         self._close(process)
-        for number in [number for number, asked in self._asked.items() if asked is process]:
+        for number in [number for number, (asked, _) in self._asked.items() if asked is process]:
             del self._asked[number]
             self._queue.at(self._queue.now + 1, self.deliver, ConnectionLoss(number))

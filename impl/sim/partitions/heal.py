@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from impl.controller.routes import route_epochs
 from impl.sim.load import Parts
 from impl.sim.partitions.clients import PartitionClient
 from impl.sim.partitions.metadata import Metadata
@@ -50,6 +51,7 @@ class PartitionHealing:
         self._probe = Probe(spawn)
         self._quiet_from = 0
         self._swapped = False
+        self._epoch: int | None = None
 
     def run(self) -> str:
         """Run events until all conditions hold. Returns the first that does not hold in time; "" if all do."""
@@ -65,6 +67,7 @@ class PartitionHealing:
             ("partitions take no append", lambda: self._probed(self._appends, "heal")),
             ("sealed entries are not committed", lambda: is_drained(self._metadata.image)),
             ("a node keeps repeating a refused request", self._is_quiet),
+            *([("route epochs are not committed", self._is_committed)] if self._parts.options.zones else []),
             ("partitions cannot be read", lambda: self._probed(self._reads, "final")),
         ]
         return missing_of(stages, self._parts.queue, self._parts.advance, BOUND_MS)
@@ -106,6 +109,13 @@ class PartitionHealing:
             self._ask(ScriptOperation(OPERATOR, 0, "swap", 0))
             return False
         return self._is_settled()
+
+    def _is_committed(self) -> bool:
+        """V-1. Whether all nodes have committed the route epoch that was current when this was asked first."""
+        found = route_epochs(self._metadata.image)
+        if self._epoch is None:
+            self._epoch = found.current
+        return found.committed >= self._epoch
 
     def _is_quiet(self) -> bool:
         """Whether the controllers have refused no request for ``QUIET_MS``."""

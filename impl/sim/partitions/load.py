@@ -20,6 +20,7 @@ from impl.sim.partitions.operators import Operators
 from impl.sim.process import Process
 from impl.sim.script import ScriptOperation
 from impl.sim.storage import sends_of
+from impl.sim.zones import client_id
 from impl.wire import Reply, WakeNotice
 
 
@@ -127,8 +128,9 @@ class PartitionLoad:
     def _connect(self, name: str) -> Connections:
         parts, number = self._parts, len(self.connections) + 1
         brokers = range(1, parts.options.brokers + 1)
-        node = ClientNode(name, parts.history, brokers, parts.queue.now, TIMEOUT_MS, number=number)
-        connections = Connections(node, parts.queue, parts.network, parts.fleet, parts.cluster)
+        said = client_id(number, parts.options.zones)
+        node = ClientNode(name, parts.history, brokers, parts.queue.now, TIMEOUT_MS, number=number, client_id=said)
+        connections = Connections(node, parts.queue, parts.network, parts.fleet, parts.cluster, parts.traffic)
         self.connections[number] = connections
         return connections
 

@@ -1,0 +1,68 @@
+"""Simulated clusters of three zones: clients speak to brokers of their zone, which forward what others lead."""
+
+from __future__ import annotations
+
+import pytest
+
+from impl.sim.check import CheckResult, Question, check
+from impl.sim.options import Options
+from impl.sim.zones import ZoneTraffic, zone_of
+
+
+def zoned(seed: int, faults: str = "all", without: tuple[str, ...] = (), switches: tuple[str, ...] = ()) -> CheckResult:
+    """A run with three zones."""
+    options = Options(partitions=4, zones=3, faults=faults)
+    return check(Question(seed=seed, options=options, without=without, switches=switches))
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_no_data_cross_zones(seed: int) -> None:
+    """Without faults, not one byte of what producers and consumers send and get leaves its zone."""
+    found = zoned(seed, faults="none")
+    assert (found.violations, found.error) == ((), None)
+    counts = found.run.counts
+    assert counts["bytes of data between zones"] == 0
+    assert counts["bytes of data within zones"] > 100_000
+    assert counts["bytes of metadata between zones"] > 0
+    # A quarter of the records at most would have a leader in the zone of their client anyway.
+    assert found.run.decided["M-22"] > 20
+
+
+def test_without_zones_data_cross() -> None:
+    """The count is of the clients' messages, so a cluster that routes nothing shows them."""
+    traffic = ZoneTraffic(3)
+    assert [zone_of(node, 3) for node in (1, 2, 3, 4)] == ["a", "b", "c", "a"]
+    traffic.peers(1, 2, {"answers": b"12345"})
+    traffic.peers(1, 4, {})
+    assert traffic.counts()["bytes of metadata between zones"] > traffic.counts()["bytes of metadata within zones"] > 0
+    assert traffic.counts()["bytes of data between zones"] == 0
+
+
+@pytest.mark.parametrize(
+    "seed", [0, 3, pytest.param(8, marks=pytest.mark.slow), pytest.param(14, marks=pytest.mark.slow)]
+)
+def test_faults_lose_nothing(seed: int) -> None:
+    """Under faults nothing is lost, doubled or out of order, no link dangles, and all epochs are committed at last."""
+    found = zoned(seed)
+    assert (found.violations, found.error) == ((), None)
+    assert found.run.healed
+    assert found.run.counts["acks"] > 100
+
+
+@pytest.mark.slow
+def test_many_runs_lose_nothing() -> None:
+    """The same holds for many seeds, in which all rules of routing decide something."""
+    decided: set[str] = set()
+    for seed in range(100, 140):
+        found = zoned(seed)
+        assert (found.violations, found.error) == ((), None), seed
+        decided |= set(found.run.decided)
+    expected = {"M-05", "M-06", "M-09", "M-11", "M-12", "M-13", "M-14", "M-15", "M-16", "M-17", "M-18", "M-22", "M-23"}
+    assert expected <= decided
+
+
+def test_a_run_is_made_twice() -> None:
+    """The same seed makes the same run: history, faults and figures."""
+    one, two = zoned(5), zoned(5)
+    assert list(one.run.history.lines()) == list(two.run.history.lines())
+    assert (one.run.faults, one.run.counts, one.run.decided) == (two.run.faults, two.run.counts, two.run.decided)
