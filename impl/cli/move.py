@@ -1,4 +1,4 @@
-"""The command ``holdfast simulate --scenario migrate``: moves of one partition, with the times of their steps."""
+"""The command ``holdfast simulate --scenario``: moves of one partition, their steps and times; a day of zones."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from cyclopts import Parameter
 
 from holdfast.cli.output import Ticker, check_writable, say, write
 from holdfast.ir.errors import UsageError
+from impl.cli import zone_day
+from impl.cli.question import refuse
 from impl.scenario.suggest import unknown
 from impl.sim.move.conditions import Conditions
 from impl.sim.move.measure import TAIL_BYTES, VARIANTS, LimitError, Move, MoveStudy
@@ -19,7 +21,7 @@ from impl.sim.move.plot import plot as plot_of
 from impl.sim.move.report import data, lines
 from impl.sim.move.simulation import MoveVariant
 
-SCENARIOS = ["migrate"]
+SCENARIOS = ["migrate", "zones"]
 DEFAULT_HISTORY = "1GB,1TB,10TB"
 SIZES = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 SIZES["TiB"] = 1 << 40
@@ -36,7 +38,8 @@ class MoveOptions:
     ----------
     scenario
         migrate: move a partition with a history from broker 1 to broker 2, and print how long each step takes, for both
-        generations unless --generation names one.
+        generations unless --generation names one. zones: a day of steady load in three zones, with zone routing and
+        without it: what crosses zones, and what that costs.
     tail
         With --scenario: the bytes that the source has not uploaded when the move begins (500MiB).
     bandwidth
@@ -74,6 +77,10 @@ def run(
     """Run the moves, and print the report. Raises UsageError."""
     if options.scenario not in SCENARIOS:
         raise UsageError(f"--scenario: {unknown('scenario', str(options.scenario), SCENARIOS)}")
+    if options.scenario == "zones":
+        given = {**options.given, "--history": history, "--version": version, "--generation": generation}
+        refuse(given, "it belongs to --scenario migrate")
+        return zone_day.run(json=json)
     question = _question(options, DEFAULT_HISTORY if history is None else history, version, generation)
     if options.plot is not None:
         check_writable(options.plot)

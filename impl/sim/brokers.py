@@ -67,13 +67,13 @@ def simulate_brokers(
     return simulate(seed, broker_of(settings, options.zones), object_key, options, go_on)
 
 
-def broker_of(settings: Settings, zones: int = 0) -> Make:
+def broker_of(settings: Settings, zones: int = 0, of_zones: ZoneSettings = SMALL_ZONES) -> Make:
     """Makes reference brokers with some settings, in that many zones; with 0 there is no zone routing."""
 
     def make(identity: Identity, now: int) -> Broker:
         own = settings
         if zones:
-            zoned = msgspec.structs.replace(SMALL_ZONES, rack=zone_of(identity.node, zones))
+            zoned = msgspec.structs.replace(of_zones, rack=zone_of(identity.node, zones))
             own = msgspec.structs.replace(settings, zones=zoned)
         return Broker(identity, own, now)
 

@@ -10,6 +10,9 @@ import msgspec
 
 from impl.broker.messages import Consume, Produce
 
+ZONES = 3
+"""The usual number of zones."""
+
 
 def zone_of(number: int, zones: int) -> str:
     """The zone of a node or a client: they take turns. Zones have letters."""
@@ -28,7 +31,7 @@ class ZoneTraffic:
     """
 
     def __init__(self, zones: int) -> None:
-        self._zones = zones
+        self.zones = zones
         self._bytes: Counter[tuple[str, bool]] = Counter()
 
     def client(self, client: int, node: int, body: Any, message: Any) -> None:
@@ -40,13 +43,13 @@ class ZoneTraffic:
         self._count("metadata", one, other, message)
 
     def _count(self, kind: str, one: int, other: int, message: Any) -> None:
-        if self._zones:
-            crosses = zone_of(one, self._zones) != zone_of(other, self._zones)
+        if self.zones:
+            crosses = zone_of(one, self.zones) != zone_of(other, self.zones)
             self._bytes[kind, crosses] += len(msgspec.msgpack.encode(message))
 
     def counts(self) -> dict[str, int]:
         """The bytes by kind, within zones and between them; nothing without zones."""
-        if not self._zones:
+        if not self.zones:
             return {}
         where = {False: "within zones", True: "between zones"}
         return {

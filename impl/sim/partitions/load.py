@@ -125,6 +125,14 @@ class PartitionLoad:
         connections.deliver(WakeNotice())
         return client, connections
 
+    def client_node(self, name: str) -> ClientNode:
+        """A client node without operations."""
+        return self._connect(name).node
+
+    def wake(self, node: ClientNode) -> None:
+        """Let a node begin with the tasks that were started in it."""
+        self.connections[node.number].deliver(WakeNotice())
+
     def _connect(self, name: str) -> Connections:
         parts, number = self._parts, len(self.connections) + 1
         brokers = range(1, parts.options.brokers + 1)
