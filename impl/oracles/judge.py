@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 import msgspec
@@ -40,10 +40,13 @@ class Verdict(msgspec.Struct, frozen=True):
     error: str | None = None
 
 
-def judge(history: History, stored: BucketContents | None = None, dangling: Sequence[str] = ()) -> Verdict:
+def judge(
+    history: History, stored: BucketContents | None = None, dangling: Sequence[str] = (), shown: Iterable[str] = ()
+) -> Verdict:
     """Run all oracles on a history. ``stored``: the bucket after a run that has healed; None if it has not.
 
-    ``dangling``: the links that could not be resolved when a process ended, in words; ``storage`` reports them.
+    ``dangling``: the links that could not be resolved when a process ended; ``storage`` reports them. ``shown``: what a
+    proxy has shown beyond the confirmed end; ``bound`` reports it. Both in words.
     """
     try:
         calls = CallsByStream(history)
@@ -56,6 +59,8 @@ def judge(history: History, stored: BucketContents | None = None, dangling: Sequ
             if first is not None:
                 found.append(first)
                 break
+    if all(each.oracle != "bound" for each in found):
+        found += (Violation("bound", -1, each) for each in islice(shown, 1))
     found += _heal(calls)
     left = () if stored is None else storage(calls, stored)
     found += islice((*unresolved(dangling), *left), 1)

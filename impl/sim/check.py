@@ -15,6 +15,7 @@ from impl.sim.brokers import SMALL, simulate_brokers
 from impl.sim.controller_settings import profile_with
 from impl.sim.options import Options
 from impl.sim.run import Run, Simulation, always
+from impl.sim.shown import beyond
 from impl.sim.storage import contents
 
 NODE_ERROR = "node error"
@@ -66,7 +67,8 @@ def judged(run: Run) -> Verdict:
     """The verdict of the oracles on a run. Only a run that has healed has a final bucket to judge."""
     simulation = run.simulation
     stored = bucket(simulation, simulation.store.memory.objects) if run.healed else None
-    return judge(run.history, stored, simulation.dangling)
+    shown = beyond(run.log.events) if simulation.options.zones else ()
+    return judge(run.history, stored, simulation.dangling, shown)
 
 
 def bucket(simulation: Simulation, objects: dict[str, bytes]) -> BucketContents:

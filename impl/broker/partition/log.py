@@ -18,7 +18,7 @@ from impl.broker.partition.segment_metas import store
 from impl.broker.partition.segments import LOG, NO_ENTRY, TIME, Segments, Span
 from impl.errors import E
 from impl.rules import require
-from impl.tasks import FailedError, Gate, Tasks
+from impl.tasks import Gate, Tasks
 
 _TIME_ENTRY = struct.Struct(">qq")
 Link = Callable[[Batch], bytes]
@@ -146,13 +146,10 @@ class PartitionLog:
         return found
 
     async def settled(self, end: int) -> None:
-        """Wait until all batches below an offset are durable, or have failed (ZR-39)."""
+        """Wait until all batches below an offset are durable (ZR-39). Raises a FailedError if one is not."""
         for base, gate in tuple(self._pending.items()):
             if base < end:
-                try:
-                    await gate.wait()
-                except FailedError:
-                    continue
+                await gate.wait()
 
     # Close ------------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from impl.broker.handle import Read
-from impl.broker.messages import GetPartitionSnapshot, PartitionSnapshot
+from impl.broker.messages import GetPartitionSnapshot, PartitionSnapshot, StepEvent
 from impl.broker.partition.batches import Batch, decode
 from impl.broker.partition.meta_values import SegmentSlice
 from impl.broker.partition.segments import Segment, Segments
@@ -183,6 +183,8 @@ class SnapshotReader:
                     self._reset(subscription)
                     return
             self._shown[key] = ShownPartition(subscription.main, each, _segments(each))
+            if each.segments:
+                self._tasks.outputs.append(StepEvent("show", {"stream": each.stream, "end": each.segments[-1][2]}))
         applied, self._applied = self._applied, Gate(self._tasks)
         applied.open(None)
 

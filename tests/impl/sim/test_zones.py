@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from impl.broker.messages import StepEvent
+from impl.metadata.log import MetadataBatch
+from impl.records import Range, S3Stream, StreamState
 from impl.sim.check import CheckResult, Question, check
+from impl.sim.event_log import AppendedBatch, Event
 from impl.sim.options import Options
+from impl.sim.shown import beyond
 from impl.sim.zones import ZoneTraffic, zone_of
 
 
@@ -59,6 +64,38 @@ def test_many_runs_lose_nothing() -> None:
         decided |= set(found.run.decided)
     expected = {"M-05", "M-06", "M-09", "M-11", "M-12", "M-13", "M-14", "M-15", "M-16", "M-17", "M-18", "M-22", "M-23"}
     assert expected <= decided
+
+
+# Oracles ----------------------------------------------------------------------------------------------------------
+
+
+def step(action: str, **values: int) -> Event:
+    """A step of a process in the log of a run."""
+    return 0, "b1.0", "step", StepEvent(action, values)
+
+
+def test_what_is_shown_was_confirmed() -> None:
+    """By an ack before, or by the metadata: a recovery uploads records without an ack."""
+    ack = step("ack", stream=7, base=4, count=2)
+    committed = AppendedBatch(0, MetadataBatch((S3Stream(7, 0, 0, 0, StreamState.OPENED), Range(7, 0, 0, 0, 9, 1))))
+    assert list(beyond([ack, step("show", stream=7, end=6)])) == []
+    assert list(beyond([step("show", stream=7, end=6), ack])) == [
+        "b1.0 shows stream 7 up to 6, and only 0 is confirmed"
+    ]
+    assert len(list(beyond([ack, step("show", stream=7, end=7)]))) == 1
+    assert list(beyond([(0, "controller", "batch", committed), step("show", stream=7, end=9)])) == []
+
+
+@pytest.mark.parametrize(
+    ("label", "seed", "oracle"),
+    [
+        ("M-16", 0, "bound"),  # A main does not wait for the appends whose end it shows.
+    ],
+)
+def test_a_missing_rule_is_found(label: str, seed: int, oracle: str) -> None:
+    """Without the rule an oracle objects."""
+    found = zoned(seed, faults="none", without=(label,))
+    assert oracle in {each.oracle for each in found.violations}
 
 
 def test_a_run_is_made_twice() -> None:
