@@ -56,7 +56,8 @@ class Main:
             self._answer(call, E.UNKNOWN_SERVER_ERROR, {})
             return
         items = [self._start(offset) for offset in Forward.decode(body.data).offsets]
-        answers = [await self._ended(item) for item in items]
+        deadline = self._tasks.now + TIMEOUT_MS
+        answers = [await self._ended(item, deadline) for item in items]
         if any(name == E.UNKNOWN_SERVER_ERROR.name for name, _ in answers):
             # One read that failed fails the whole request, although others may be appended (ZR-26).
             self._answer(call, E.UNKNOWN_SERVER_ERROR, {})
@@ -71,9 +72,9 @@ class Main:
     def _answer(self, call: PeerCall, error: E, values: Mapping[str, Any]) -> None:
         self._tasks.outputs.append(PeerAnswer(call.sender, call.id, error, dict(values)))
 
-    async def _ended(self, item: RoutedItem) -> tuple[str, dict[str, Any]]:
+    async def _ended(self, item: RoutedItem, deadline: int) -> tuple[str, dict[str, Any]]:
         try:
-            return await item.done.wait(TIMEOUT_MS)
+            return await item.done.wait(max(0, deadline - self._tasks.now))
         except FailedError:
             return E.REQUEST_TIMED_OUT.name, {}
 
