@@ -31,6 +31,7 @@ MODELS = (
     "replica_reassignment",
     "controller_tables",
     "wal",
+    "snapshot_read",
 )
 
 EVENTS = 150
@@ -40,6 +41,7 @@ CENTRAL = {
     "stream_log": {"open", "append", "put", "ack", "commit", "send_close", "close"},
     "fast_close": {"open", "append", "put", "ack", "commit", "send_close", "close"},
     "reassignment": {"reassign", "open", "append", "ack", "commit", "close"},
+    "snapshot_read": {"append", "confirm", "upload", "open_session", "collect", "answer", "replay", "apply"},
     "route_epoch": {"bump", "learn", "publish", "commit", "apply"},
 }
 """The actions of a model that each part of a log should contain."""
