@@ -76,6 +76,7 @@ def test_both_find_a_violation(tools: Tools, model: str, removed: list[str], ste
         ("wal", []),
         ("reassignment", []),
         ("fast_close", ["late_answers"]),
+        ("snapshot_read", []),
     ],
 )
 def test_both_find_the_same_of_the_models(tools: Tools, model: str, variants: list[str]) -> None:
@@ -99,6 +100,8 @@ def test_both_find_the_same_of_the_models(tools: Tools, model: str, variants: li
         ("reassignment", ["timer_as_built"], []),
         ("reassignment", ["snapshot_without_flag"], []),
         ("reassignment", [], ["RA-17"]),
+        ("snapshot_read", ["early_baseline"], []),
+        ("snapshot_read", [], ["M-17"]),
     ],
 )
 def test_both_find_the_same_of_mutants(tools: Tools, model: str, variants: list[str], removed: list[str]) -> None:
