@@ -70,6 +70,54 @@ def test_a_new_session_waits_for_its_upload() -> None:
     assert shown(state.take("upload"), OLD).holds("shown_is_readable")
 
 
+def test_the_end_of_the_wal_is_read_after_the_wait() -> None:
+    """M-16. The answer names the end of the WAL as it is when the main sends it, so that it covers the snapshot."""
+    ends = []
+    for removed in ((), ("M-16.after",)):
+        state = opened(begun(removed=removed), OLD).take("append").take("collect", m=OLD)
+        state = state.take("confirm").take("answer", m=OLD)
+        ends.append((state.snapshot_end[OLD], state.wal_end[OLD]))
+    assert ends == [(Offset(1), Offset(1)), (Offset(1), Offset(0))]
+
+
+def test_a_session_is_not_replaced_while_an_answer_is_on_its_way() -> None:
+    """ZR-44. The reader has one request on its way, so that no session begins before it has applied the answer."""
+    state = answered(opened(begun(), OLD), OLD)
+    assert state.refusal("replace_session", m=OLD) == ("ZR-44", None)
+    assert state.take("apply", m=OLD).take("replace_session", m=OLD).shown_by is None
+
+
+@pytest.mark.parametrize("removed", [(), ("ZR-51",)])
+def test_a_lost_record_is_asked_for(removed: tuple[str, ...]) -> None:
+    """ZR-51. If the cache loses a record that is not uploaded, the reader asks for its upload, and the read waits."""
+    state = shown(appended(opened(begun(removed=removed), OLD)), OLD, 0).take("evict")
+    assert state.holds("waits")
+    assert state.holds("shown_is_readable") == (not removed)
+    assert state.take("upload").holds("shown_is_readable")
+
+
+def test_the_reader_does_not_ask_for_what_is_uploaded() -> None:
+    """ZR-51. The loss of uploaded records needs no upload."""
+    state = shown(appended(opened(begun(), OLD)), OLD, 0).take("upload").take("evict")
+    assert (cache_of(state), state.committing[OLD]) == ([], False)
+
+
+@pytest.mark.parametrize("removed", [(), ("ZR-51.dropped",)])
+def test_dropped_replays_are_asked_for(removed: tuple[str, ...]) -> None:
+    """ZR-51. A reader that drops replays asks for the upload of what they would have brought."""
+    state = answered(appended(opened(begun(removed=removed), OLD)), OLD).take("drop_replays", m=OLD)
+    state = state.take("apply", m=OLD)
+    assert (state.end, cache_of(state)) == (Offset(1), [])
+    assert state.holds("shown_is_readable") == (not removed)
+
+
+def test_a_move_waits_for_the_upload() -> None:
+    """F-19. A partition moves only after all its records are uploaded."""
+    state = appended(begun())
+    assert state.refusal("move", m=NEW) == ("F-19", None)
+    assert state.take("upload").take("move", m=NEW).leader == NEW
+
+
 def test_a_gap_clears_the_cache() -> None:
     """ZR-46. The replay of a trimmed record adds nothing, and the next record clears what lies below the gap."""
     state = appended(appended(shown(appended(opened(begun(), OLD)), OLD, 0))).take("upload")
@@ -133,6 +181,7 @@ def test_the_remedy_of_the_facts_is_not_enough() -> None:
         ("M-16", "I-10"),
         ("M-16.after", "I-11"),
         ("M-17", "I-11"),
+        pytest.param("M-18", "I-11", marks=pytest.mark.slow),
         ("M-18.order", "I-11"),
         ("M-19.epoch", "I-10"),
     ],
@@ -141,3 +190,13 @@ def test_a_property_is_violated_without_its_guard(label: str, name: str) -> None
     """The search finds a run that violates the property without the guard."""
     system = remove_rules(compile_model(SnapshotRead), (label,))
     assert search(system, system.scopes["tiny"], properties=(name,)).verdict == "violated"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", ["early_baseline", "early_ends"])
+def test_the_gap_violates_one_property_only(variant: str) -> None:
+    """ZG-7. Both variants violate I-11 and no other property: what is shown is confirmed, and the cache is whole."""
+    system = compile_model(SnapshotRead, variants=(variant,))
+    assert search(system, system.scopes["tiny"], properties=("shown_is_readable",)).verdict == "violated"
+    others = [each.name for each in system.of_kind("invariant", "step") if each.name != "shown_is_readable"]
+    assert search(system, system.scopes["tiny"], properties=tuple(others)).verdict == "exhausted"

@@ -30,7 +30,7 @@ def test_snapshot_read_is_proved(snapshot_read: System) -> None:
     result = prove(snapshot_read, cores=0, searched=False, tried=False)
     assert (result.verdict, result.exit_code, result.unneeded) == ("proved", 0, ())
     assert {proof.verdict for proof in result.properties} == {"proved"}
-    safety = {prop.name for prop in snapshot_read.properties if prop.kind in ("invariant", "step")}
+    safety = {prop.name for prop in snapshot_read.of_kind("invariant", "step")}
     assert safety <= {proof.claim.name for proof in result.properties}
 
 
