@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import attrs
 import pytest
 
 from holdfast.check.live.engine import live
@@ -133,6 +134,17 @@ def test_tlc_agrees_on_what_starves(tools: Tools, model: str, removed: str, star
     found = compared(asked)
     assert found.differences == ()
     assert starved in found.theirs
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("removed", "starved"), [([], ()), (["M-19"], ("becomes_readable",))])
+def test_tlc_agrees_on_what_a_small_scope_owes(tools: Tools, removed: list[str], starved: tuple[str, ...]) -> None:
+    """They agree on snapshot reads of one record. For the model's scope tiny TLC needs more than ten minutes."""
+    system = system_of("snapshot_read", removed)
+    sizes = {"Main": 2, "Offset": 1, "LeaderEpoch": 1}
+    scope = attrs.evolve(system.scope("tiny"), sizes=sizes, budgets={"replace_session": 0})
+    found = compared(SecondOpinion(system, scope, tools, target="snapshot_read", seconds=LONG))
+    assert (found.ours, found.theirs, found.differences) == (starved, starved, ())
 
 
 def test_a_run_of_tlc_that_is_none_of_the_model_is_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
