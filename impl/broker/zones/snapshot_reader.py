@@ -17,7 +17,7 @@ from impl.broker.zones.snapshot_cache import SnapshotCache
 from impl.broker.zones.wal_replay import WalReplay
 from impl.errors import E
 from impl.metadata.image import Image
-from impl.rules import require, rule
+from impl.rules import RefusedError, require, rule
 from impl.tasks import Gate, Tasks, TimedOutError
 
 TIMEOUT_MS = 10_000
@@ -91,8 +91,8 @@ class SnapshotReader:
         if begin > self._end(key):
             await self._reached(key, begin)
         shown = self._shown.get(key)
-        require(shown is not None, "ZR-48", E.NOT_LEADER_OR_FOLLOWER)
-        assert shown is not None, "the line before has raised"
+        if shown is None:
+            raise RefusedError("ZR-48", E.NOT_LEADER_OR_FOLLOWER)
         require(shown.snapshot.start <= begin <= shown.end, "CL-05.start", E.OFFSET_OUT_OF_RANGE_BOUNDS)
         end, found = shown.end, list[Batch]()
         for span in shown.segments.spans(begin, min(begin + most, end)):
