@@ -77,6 +77,7 @@ class ClusterTarget:
         sizes = [f"{options.brokers} brokers", f"{options.clients} clients"]
         sizes += [self.question.generation, f"{options.partitions} partitions"] if options.partitions else []
         sizes += [] if options.partitions else [f"{options.streams} streams"]
+        sizes += [f"{options.zones} zones"] if options.zones else []
         faults = options.faults if isinstance(options.faults, str) else ", ".join(options.faults)
         drawn = [] if faults == "all" else [f"faults {faults}"]
         built_in = [f"with {each}" for each in (*self.question.switches, *self.question.settings)]

@@ -41,6 +41,7 @@ class ClusterOptions:
     brokers: int | None = None
     streams: int | None = None
     partitions: int | None = None
+    zones: Annotated[int | None, OPTIONAL] = None
     clients: int | None = None
     steps: int | None = None
     minutes: Annotated[int | None, OPTIONAL] = None
