@@ -60,7 +60,18 @@ class RoutedProduce(ProduceRequests):
         given={"loop": (0, 0)},
         budgets={"bump": 1, "fail_read": 0, "lose": 1},
     )
-    deep = Scope({Connection: 3, Sequence: 20, Record: 20, Thread: 3, Epoch: 40}, given={"loop": (0, 0, 1)}, depth=200)
+    # A record for each batch, and one for the batch whose answer is lost: otherwise a batch waits for a free record.
+    live = Scope(
+        {Connection: 2, Sequence: 0, Record: 3, Thread: 2, Epoch: 3},
+        given={"loop": (0, 0)},
+        budgets={"bump": 1, "fail_read": 1, "lose": 1},
+    )
+    deep = Scope(
+        {Connection: 2, Sequence: 7, Record: 16, Thread: 3, Epoch: 20},
+        given={"loop": (0, 1)},
+        budgets={"bump": 8, "fail_read": 8, "lose": 8},
+        depth=200,
+    )
 
     # A producer and the proxy ---------------------------------------------------------------------------------
 
@@ -130,7 +141,7 @@ class RoutedProduce(ProduceRequests):
     @action
     def fail_read(self, r: Record) -> None:
         """A read of the channel fails, and with it the request."""
-        require(self.phase[r] == Phase.ADMITTED, "ZR-26.read")
+        require(self.phase[r] == Phase.ADMITTED, "ZR-26.fail")
         self.fail_request(r)
 
     def fail_request(self, r: Record) -> None:
