@@ -13,8 +13,8 @@ Merged, since nobody sees the state in between:
 - The append to the channel and the request: the channel completes appends in order, and requests come in order (ZR-23).
 - The append of a batch and the durable link. `route_epoch` has them apart (M-04).
 - The record G of the controller and its application at the main. The proxy applies it later.
-- All records of a request have one request each. If a request fails as a whole although some of its records are
-  appended (ZR-26), the answers for these are lost.
+- A request with several records: here each record has a request of its own. If a request fails although some of its
+  records are appended (ZR-26), the answers to these records are lost.
 
 Loosened: a producer sends its batches in any order, and checks end in any order, on any thread.
 
@@ -52,23 +52,19 @@ class RoutedProduce(ProduceRequests):
 
     tiny = Scope(
         {Connection: 1, Sequence: 1, Record: 3, Thread: 2, Epoch: 3},
-        given={"loop": (0,)},
         budgets={"bump": 1, "fail_read": 1, "lose": 1},
     )
     default = Scope(
         {Connection: 2, Sequence: 1, Record: 3, Thread: 2, Epoch: 3},
-        given={"loop": (0, 0)},
-        budgets={"bump": 1, "fail_read": 0, "lose": 1},
+        budgets={"bump": 0, "fail_read": 0, "lose": 1},
     )
     # A record for each batch, and one for the batch whose answer is lost: otherwise a batch waits for a free record.
     live = Scope(
         {Connection: 2, Sequence: 0, Record: 3, Thread: 2, Epoch: 3},
-        given={"loop": (0, 0)},
         budgets={"bump": 1, "fail_read": 1, "lose": 1},
     )
     deep = Scope(
         {Connection: 2, Sequence: 7, Record: 16, Thread: 3, Epoch: 20},
-        given={"loop": (0, 1)},
         budgets={"bump": 8, "fail_read": 8, "lose": 8},
         depth=200,
     )
@@ -76,16 +72,19 @@ class RoutedProduce(ProduceRequests):
     # A producer and the proxy ---------------------------------------------------------------------------------
 
     @action(fair="weak", per=("c", "s"))
-    def produce(self, r: Record, c: Connection, s: Sequence, kind: Producer) -> None:
+    def produce(self, r: Record, c: Connection, s: Sequence, kind: Producer, t: Thread) -> None:
         """A producer sends a batch, for the first time or again, and the proxy forwards it.
 
         Each time the batch becomes a new record of the channel, with the channel's epoch of this moment.
+        ``t``: the append loop that the order hint selects.
         """
         require(kind != Producer.UNKNOWN and self.producer[c] in (Producer.UNKNOWN, kind), "ZR-28.producer")
+        require(self.loop[c] is None or self.is_loop_of(c, t), "ZR-15")
         again = self.answer[c, s] in (Answer.LEADER_NOT_AVAILABLE, Answer.OUT_OF_ORDER_SEQUENCE_NUMBER)
         require(again or self.answer[c, s] == Answer.UNSENT, "ZR-27.retry")
         require(self.phase[r] == Phase.FREE, "ZR-27.record")
         self.producer[c] = kind
+        self.loop[c] = t
         self.answer[c, s] = Answer.AWAITED
         for q in Record:
             self.ahead[q, r] = self.phase[q] != Phase.FREE and self.connection[q] == c and q != r
@@ -97,8 +96,8 @@ class RoutedProduce(ProduceRequests):
 
     @action(fair="weak")
     def apply(self) -> None:
-        """The proxy applies the record G that the main has applied. Its current epoch is fenced + 2 (ZR-56)."""
-        self.channel_epoch = self.fenced + 2
+        """The proxy applies the record G that the main has applied (ZR-58)."""
+        self.channel_epoch = self.current
 
     @action
     def lose(self, r: Record) -> None:
@@ -118,8 +117,9 @@ class RoutedProduce(ProduceRequests):
 
     @action
     def bump(self) -> None:
-        """The main applies a record G that fences one more epoch (ZR-55)."""
+        """The main applies a new record G, which fences one more epoch (ZR-55)."""
         self.fenced = self.fenced + 1
+        self.current = self.current + 1
 
     @action(fair="weak", per=("r",))
     def arrive(self, r: Record) -> None:
@@ -169,7 +169,7 @@ class RoutedProduce(ProduceRequests):
         """A stripe hands a record to its append loop, which sets the write context and begins the append."""
         require(self.phase[r] == Phase.READ, "ZR-28")
         require(not any(self.ahead[q, r] and self.is_in_stripe(q) for q in Record), "M-22")
-        require(t == self.loop[self.connection[r]], "M-22.loop")
+        require(self.is_loop_of(self.connection[r], t), "M-22.loop")
         self.occupy(r, t)
         self.phase[r] = Phase.STARTED
         self.context[t] = r

@@ -61,7 +61,11 @@ class RoutedProduceProof(RoutedProduce):
     @lemma
     def started_on_its_loop(self) -> bool:
         """An append that has begun occupies the append loop of its order hint, until it waits or has appended."""
-        return all(self.is_run_by(r, self.loop[self.connection[r]]) for r in Record if self.phase[r] == Phase.STARTED)
+        return all(
+            any(self.is_run_by(r, t) and self.is_loop_of(self.connection[r], t) for t in Thread)
+            for r in Record
+            if self.phase[r] == Phase.STARTED
+        )
 
     @lemma
     def arrives_in_order(self) -> bool:

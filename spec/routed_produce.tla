@@ -19,8 +19,8 @@
 \*   order (ZR-23).
 \* - The append of a batch and the durable link. `route_epoch` has them apart (M-04).
 \* - The record G of the controller and its application at the main. The proxy applies it later.
-\* - All records of a request have one request each. If a request fails as a whole although some of its
-\*   records are appended (ZR-26), the answers for these are lost.
+\* - A request with several records: here each record has a request of its own. If a request fails although
+\*   some of its records are appended (ZR-26), the answers to these records are lost.
 \*
 \* Loosened: a producer sends its batches in any order, and checks end in any order, on any thread.
 \*
@@ -38,14 +38,13 @@ EXTENDS Integers, FiniteSets
 
 CONSTANTS
     Connection,
-    Record,
     Thread,
+    Record,
     MaxSequence,
     MaxEpoch,
     MostLose,      \* how often Lose; Nil: without a limit
     MostBump,      \* how often Bump; Nil: without a limit
     MostFailRead,  \* how often FailRead; Nil: without a limit
-    loop,          \* Connection -> Thread
     Nil            \* no value
 
 Sequence == 0..MaxSequence
@@ -55,11 +54,11 @@ Answer == {"UNSENT", "AWAITED", "NONE", "LEADER_NOT_AVAILABLE",
            "OUT_OF_ORDER_SEQUENCE_NUMBER", "UNKNOWN_SERVER_ERROR"}
 Phase == {"FREE", "SENT", "ADMITTED", "READ", "STARTED", "CHECKED",
           "RESUMED", "APPENDED"}
-ASSUME loop \in [Connection -> Thread]
 
 VARIABLES
     producer,        \* Connection -> Producer
     answer,          \* Connection, Sequence -> Answer
+    loop,            \* Connection -> Thread or Nil
     phase,           \* Record -> Phase
     connection,      \* Record -> Connection
     sequence,        \* Record -> Sequence
@@ -68,6 +67,7 @@ VARIABLES
     awaited,         \* Record -> BOOLEAN
     channel_epoch,   \* Epoch
     fenced,          \* Epoch
+    current,         \* Epoch
     runs,            \* Thread -> Record or Nil
     context,         \* Thread -> Record or Nil
     link,            \* Record -> Record or Nil; history, for properties
@@ -78,9 +78,9 @@ VARIABLES
     bump_left,       \* how often the action may still happen
     fail_read_left   \* how often the action may still happen
 
-vars == <<producer, answer, phase, connection, sequence, ahead, tag, awaited,
-          channel_epoch, fenced, runs, context, link, index_link, lost,
-          overtaken, lose_left, bump_left, fail_read_left>>
+vars == <<producer, answer, loop, phase, connection, sequence, ahead, tag,
+          awaited, channel_epoch, fenced, current, runs, context, link,
+          index_link, lost, overtaken, lose_left, bump_left, fail_read_left>>
 
 \* In an action TLC takes the sides of a disjunction, and the values of a quantifier, for steps of their own;
 \* a condition that is compared is only evaluated.
@@ -92,6 +92,7 @@ Holds(condition) == condition = TRUE
 TypeOK ==
     /\ producer \in [Connection -> Producer]
     /\ answer \in [Connection \X Sequence -> Answer]
+    /\ loop \in [Connection -> Thread \cup {Nil}]
     /\ phase \in [Record -> Phase]
     /\ connection \in [Record -> Connection]
     /\ sequence \in [Record -> Sequence]
@@ -100,6 +101,7 @@ TypeOK ==
     /\ awaited \in [Record -> BOOLEAN]
     /\ channel_epoch \in Epoch
     /\ fenced \in Epoch
+    /\ current \in Epoch
     /\ runs \in [Thread -> Record \cup {Nil}]
     /\ context \in [Thread -> Record \cup {Nil}]
     /\ link \in [Record -> Record \cup {Nil}]
@@ -115,6 +117,7 @@ Init ==
     \E c \in Connection :
         /\ producer = [c_2 \in Connection |-> "UNKNOWN"]
         /\ answer = [c_2 \in Connection, s \in Sequence |-> "UNSENT"]
+        /\ loop = [c_2 \in Connection |-> Nil]
         /\ phase = [r \in Record |-> "FREE"]
         /\ connection = [r \in Record |-> c]
         /\ sequence = [r \in Record |-> 0]
@@ -123,6 +126,7 @@ Init ==
         /\ awaited = [r \in Record |-> FALSE]
         /\ channel_epoch = 1
         /\ fenced = 0
+        /\ current = 2
         /\ runs = [t \in Thread |-> Nil]
         /\ context = [t \in Thread |-> Nil]
         /\ link = [r \in Record |-> Nil]
@@ -138,16 +142,19 @@ Init ==
 
 \* A producer sends a batch, for the first time or again, and the proxy forwards it.
 \*
-\* Each time the batch becomes a new record of the channel, with the channel's epoch of this moment.
-Produce(r, c, s, kind) ==
+\* Each time the batch becomes a new record of the channel, with the channel's epoch of this moment. ``t``:
+\* the append loop that the order hint selects.
+Produce(r, c, s, kind, t) ==
     LET again ==
             \/ answer[c, s] = "LEADER_NOT_AVAILABLE"
             \/ answer[c, s] = "OUT_OF_ORDER_SEQUENCE_NUMBER"
     IN  /\ Holds(/\ kind # "UNKNOWN"  \* ZR-28.producer
                  /\ producer[c] = "UNKNOWN" \/ producer[c] = kind)
+        /\ Holds(loop[c] = Nil \/ loop[c] = t)  \* ZR-15
         /\ Holds(again \/ answer[c, s] = "UNSENT")  \* ZR-27.retry
         /\ phase[r] = "FREE"  \* ZR-27.record
         /\ producer' = [producer EXCEPT ![c] = kind]
+        /\ loop' = [loop EXCEPT ![c] = t]
         /\ answer' = [answer EXCEPT ![c, s] = "AWAITED"]
         /\ ahead' = [q \in Record, r_3 \in Record |->
                         IF r_3 = r
@@ -158,16 +165,17 @@ Produce(r, c, s, kind) ==
         /\ sequence' = [sequence EXCEPT ![r] = s]
         /\ tag' = [tag EXCEPT ![r] = channel_epoch]
         /\ awaited' = [awaited EXCEPT ![r] = TRUE]
-        /\ UNCHANGED <<channel_epoch, fenced, runs, context, link, index_link,
-                       lost, overtaken, lose_left, bump_left, fail_read_left>>
+        /\ UNCHANGED <<channel_epoch, fenced, current, runs, context, link,
+                       index_link, lost, overtaken, lose_left, bump_left,
+                       fail_read_left>>
 
-\* The proxy applies the record G that the main has applied. Its current epoch is fenced + 2 (ZR-56).
+\* The proxy applies the record G that the main has applied (ZR-58).
 Apply ==
-    /\ fenced + 2 <= MaxEpoch  \* cut: Epoch
-    /\ channel_epoch' = fenced + 2
-    /\ UNCHANGED <<producer, answer, phase, connection, sequence, ahead,
-                   tag, awaited, fenced, runs, context, link, index_link,
-                   lost, overtaken, lose_left, bump_left, fail_read_left>>
+    /\ channel_epoch' = current
+    /\ UNCHANGED <<producer, answer, loop, phase, connection, sequence,
+                   ahead, tag, awaited, fenced, current, runs, context,
+                   link, index_link, lost, overtaken, lose_left, bump_left,
+                   fail_read_left>>
 
 \* A timeout or a disconnect: the proxy does not wait for the answer to r any more. The main goes on.
 Lose(r) ==
@@ -177,18 +185,20 @@ Lose(r) ==
     /\ answer' = [answer EXCEPT ![connection[r], sequence[r]] = "LEADER_NOT_AVAILABLE"]
     /\ awaited' = [awaited EXCEPT ![r] = FALSE]
     /\ lose_left' = IF lose_left = Nil THEN Nil ELSE lose_left - 1
-    /\ UNCHANGED <<producer, phase, connection, sequence, ahead, tag,
-                   channel_epoch, fenced, runs, context, link, index_link,
-                   overtaken, bump_left, fail_read_left>>
+    /\ UNCHANGED <<producer, loop, phase, connection, sequence, ahead, tag,
+                   channel_epoch, fenced, current, runs, context, link,
+                   index_link, overtaken, bump_left, fail_read_left>>
 
-\* The main applies a record G that fences one more epoch (ZR-55).
+\* The main applies a new record G, which fences one more epoch (ZR-55).
 Bump ==
     /\ fenced + 1 <= MaxEpoch  \* cut: Epoch
+    /\ current + 1 <= MaxEpoch  \* cut: Epoch
     /\ bump_left # 0  \* cut: budget
     /\ fenced' = fenced + 1
+    /\ current' = current + 1
     /\ bump_left' = IF bump_left = Nil THEN Nil ELSE bump_left - 1
-    /\ UNCHANGED <<producer, answer, phase, connection, sequence, ahead,
-                   tag, awaited, channel_epoch, runs, context, link,
+    /\ UNCHANGED <<producer, answer, loop, phase, connection, sequence,
+                   ahead, tag, awaited, channel_epoch, runs, context, link,
                    index_link, lost, overtaken, lose_left, fail_read_left>>
 
 \* A request arrives, after all that were sent before it. If its epoch is fenced, it fails.
@@ -211,17 +221,17 @@ Arrive(r) ==
        ELSE /\ phase' = [phase EXCEPT ![r] = "ADMITTED"]
             /\ tag' = [tag EXCEPT ![r] = 0]
             /\ UNCHANGED <<answer, sequence, ahead, awaited>>
-    /\ UNCHANGED <<producer, connection, channel_epoch, fenced, runs,
-                   context, link, index_link, lost, overtaken, lose_left,
-                   bump_left, fail_read_left>>
+    /\ UNCHANGED <<producer, loop, connection, channel_epoch, fenced,
+                   current, runs, context, link, index_link, lost,
+                   overtaken, lose_left, bump_left, fail_read_left>>
 
 \* A read of the channel ends. All reads run at once, and end in any order.
 Read(r) ==
     /\ phase[r] = "ADMITTED"  \* ZR-28.read
     /\ phase' = [phase EXCEPT ![r] = "READ"]
-    /\ UNCHANGED <<producer, answer, connection, sequence, ahead, tag,
-                   awaited, channel_epoch, fenced, runs, context, link,
-                   index_link, lost, overtaken, lose_left, bump_left,
+    /\ UNCHANGED <<producer, answer, loop, connection, sequence, ahead, tag,
+                   awaited, channel_epoch, fenced, current, runs, context,
+                   link, index_link, lost, overtaken, lose_left, bump_left,
                    fail_read_left>>
 
 \* A read of the channel fails, and with it the request.
@@ -241,23 +251,24 @@ FailRead(r) ==
         /\ ahead' = [r_2 \in Record, q_2 \in Record |->
                         IF r_2 = r THEN FALSE ELSE ahead_2[r_2, q_2]]
         /\ fail_read_left' = IF fail_read_left = Nil THEN Nil ELSE fail_read_left - 1
-        /\ UNCHANGED <<producer, connection, channel_epoch, fenced, runs,
-                       context, link, index_link, lost, overtaken, lose_left,
-                       bump_left>>
+        /\ UNCHANGED <<producer, loop, connection, channel_epoch, fenced,
+                       current, runs, context, link, index_link, lost,
+                       overtaken, lose_left, bump_left>>
 
 \* A stripe hands a record to its append loop, which sets the write context and begins the append.
 StartAppend(r, t) ==
     /\ phase[r] = "READ"  \* ZR-28
     /\ ~(\E q \in Record :  \* M-22
              ahead[q, r] /\ (phase[q] = "ADMITTED" \/ phase[q] = "READ"))
-    /\ t = loop[connection[r]]  \* M-22.loop
+    /\ loop[connection[r]] = t  \* M-22.loop
     /\ runs[t] = Nil  \* ZR-28.thread
     /\ runs' = [runs EXCEPT ![t] = r]
     /\ phase' = [phase EXCEPT ![r] = "STARTED"]
     /\ context' = [context EXCEPT ![t] = r]
-    /\ UNCHANGED <<producer, answer, connection, sequence, ahead, tag,
-                   awaited, channel_epoch, fenced, link, index_link, lost,
-                   overtaken, lose_left, bump_left, fail_read_left>>
+    /\ UNCHANGED <<producer, answer, loop, connection, sequence, ahead, tag,
+                   awaited, channel_epoch, fenced, current, link,
+                   index_link, lost, overtaken, lose_left, bump_left,
+                   fail_read_left>>
 
 \* The append waits until its transaction is checked. Meanwhile the thread takes other records.
 Check(r, t) ==
@@ -268,9 +279,10 @@ Check(r, t) ==
     /\ context' = IF IF TRUE (* M-21 *) THEN TRUE ELSE FALSE
                   THEN [context EXCEPT ![t] = Nil]
                   ELSE context
-    /\ UNCHANGED <<producer, answer, connection, sequence, ahead, tag,
-                   awaited, channel_epoch, fenced, link, index_link, lost,
-                   overtaken, lose_left, bump_left, fail_read_left>>
+    /\ UNCHANGED <<producer, answer, loop, connection, sequence, ahead, tag,
+                   awaited, channel_epoch, fenced, current, link,
+                   index_link, lost, overtaken, lose_left, bump_left,
+                   fail_read_left>>
 
 \* The check ends, and the append goes on with any thread.
 Resume(r, t) ==
@@ -281,9 +293,10 @@ Resume(r, t) ==
     /\ context' = IF IF TRUE (* M-21 *) THEN TRUE ELSE FALSE
                   THEN [context EXCEPT ![t] = r]
                   ELSE context
-    /\ UNCHANGED <<producer, answer, connection, sequence, ahead, tag,
-                   awaited, channel_epoch, fenced, link, index_link, lost,
-                   overtaken, lose_left, bump_left, fail_read_left>>
+    /\ UNCHANGED <<producer, answer, loop, connection, sequence, ahead, tag,
+                   awaited, channel_epoch, fenced, current, link,
+                   index_link, lost, overtaken, lose_left, bump_left,
+                   fail_read_left>>
 
 \* The log appends a batch, and stores it as a link to the record in the write context.
 \*
@@ -338,17 +351,19 @@ Append(r, t) ==
                                      ELSE overtaken
                      /\ UNCHANGED <<answer, sequence, ahead, tag, awaited, runs>>
     /\ context' = [context EXCEPT ![t] = Nil]  \* M-20
-    /\ UNCHANGED <<producer, connection, channel_epoch, fenced, index_link,
-                   lost, lose_left, bump_left, fail_read_left>>
+    /\ UNCHANGED <<producer, loop, connection, channel_epoch, fenced,
+                   current, index_link, lost, lose_left, bump_left,
+                   fail_read_left>>
 
 \* The log appends the index data of the batch, with the write context as it is. Then the thread is free.
 AppendIndex(r, t) ==
     /\ phase[r] = "APPENDED" /\ runs[t] = r  \* M-20.index
     /\ index_link' = [index_link EXCEPT ![r] = context[t]]
     /\ runs' = [runs EXCEPT ![t] = Nil]
-    /\ UNCHANGED <<producer, answer, phase, connection, sequence, ahead,
-                   tag, awaited, channel_epoch, fenced, context, link, lost,
-                   overtaken, lose_left, bump_left, fail_read_left>>
+    /\ UNCHANGED <<producer, answer, loop, phase, connection, sequence,
+                   ahead, tag, awaited, channel_epoch, fenced, current,
+                   context, link, lost, overtaken, lose_left, bump_left,
+                   fail_read_left>>
 
 \* The link of r is durable, and the main answers.
 Acknowledge(r) ==
@@ -357,13 +372,14 @@ Acknowledge(r) ==
                  THEN [answer EXCEPT ![connection[r], sequence[r]] = "NONE"]
                  ELSE answer
     /\ awaited' = [awaited EXCEPT ![r] = FALSE]
-    /\ UNCHANGED <<producer, phase, connection, sequence, ahead, tag,
-                   channel_epoch, fenced, runs, context, link, index_link,
-                   lost, overtaken, lose_left, bump_left, fail_read_left>>
+    /\ UNCHANGED <<producer, loop, phase, connection, sequence, ahead, tag,
+                   channel_epoch, fenced, current, runs, context, link,
+                   index_link, lost, overtaken, lose_left, bump_left,
+                   fail_read_left>>
 
 Next ==
-    \/ \E r \in Record, c \in Connection, s \in Sequence, kind \in Producer :
-           Produce(r, c, s, kind)
+    \/ \E r \in Record, c \in Connection, s \in Sequence, kind \in Producer, t \in Thread :
+           Produce(r, c, s, kind, t)
     \/ Apply
     \/ \E r \in Record : Lose(r)
     \/ Bump
@@ -380,12 +396,13 @@ Next ==
 Spec == Init /\ [][Next]_vars
 
 \* A step that changes nothing but history and budgets is as good as none.
-protocol == <<producer, answer, phase, connection, sequence, ahead, tag,
-              awaited, channel_epoch, fenced, runs, context>>
+protocol == <<producer, answer, loop, phase, connection, sequence, ahead,
+              tag, awaited, channel_epoch, fenced, current, runs, context>>
 
 Fairness ==
     /\ \A c \in Connection, s \in Sequence :
-           WF_protocol(\E r \in Record, kind \in Producer : Produce(r, c, s, kind))
+           WF_protocol(\E r \in Record, kind \in Producer, t \in Thread :
+                           Produce(r, c, s, kind, t))
     /\ WF_protocol(Apply)
     /\ \A r \in Record : WF_protocol(Arrive(r))
     /\ \A r \in Record : WF_protocol(Read(r))

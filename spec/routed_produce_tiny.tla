@@ -3,12 +3,10 @@
 \* routed_produce in scope tiny.
 EXTENDS routed_produce, TLC
 
-CONSTANTS c1, r1, r2, r3, t1, t2
-
-LoopHere == c1 :> t1
+CONSTANTS c1, t1, t2, r1, r2, r3
 
 \* The renamings that leave the scope as it is. (They are not sound for properties of whole runs.)
-Interchangeable == Permutations(Record)
+Interchangeable == Permutations(Thread) \cup Permutations(Record)
 
 \* The first property that the last step broke.
 VARIABLE broken
@@ -17,8 +15,8 @@ CheckedInit ==
     /\ Init
     /\ broken = "nothing"
 
-CheckedProduce(r, c, s, kind) ==
-    /\ Produce(r, c, s, kind)
+CheckedProduce(r, c, s, kind, t) ==
+    /\ Produce(r, c, s, kind, t)
     /\ broken' = IF ~AckedStaysAcked THEN "acked_stays_acked"
                  ELSE "nothing"
 
@@ -85,8 +83,8 @@ CheckedAcknowledge(r) ==
                  ELSE "nothing"
 
 CheckedNext ==
-    \/ \E r \in Record, c \in Connection, s \in Sequence, kind \in Producer :
-           CheckedProduce(r, c, s, kind)
+    \/ \E r \in Record, c \in Connection, s \in Sequence, kind \in Producer, t \in Thread :
+           CheckedProduce(r, c, s, kind, t)
     \/ CheckedApply
     \/ \E r \in Record : CheckedLose(r)
     \/ CheckedBump

@@ -34,7 +34,8 @@ DebtNext ==
 DebtFairness ==
     /\ \A c \in Connection, s \in Sequence :
            WF_protocol(/\ debt # NoDebt
-                       /\ \E r \in Record, kind \in Producer : Produce(r, c, s, kind))
+                       /\ \E r \in Record, kind \in Producer, t \in Thread :
+                              Produce(r, c, s, kind, t))
     /\ WF_protocol(debt # NoDebt /\ Apply)
     /\ \A r \in Record : WF_protocol(debt # NoDebt /\ Arrive(r))
     /\ \A r \in Record : WF_protocol(debt # NoDebt /\ Read(r))

@@ -70,6 +70,8 @@ class ProduceRequests(Model):
     """The kind of the producer of c."""
     answer: Map[tuple[Connection, Sequence], Answer]
     """What the producer of c knows of batch s."""
+    loop: Map[Connection, Thread | None]
+    """The append loop that the order hint of c selects; None before c has sent a batch."""
 
     phase: Map[Record, Phase]
     """How far r has come. A record of which nothing comes is free again."""
@@ -88,9 +90,9 @@ class ProduceRequests(Model):
     """The current epoch of the record G that the proxy has applied."""
     fenced: Epoch
     """The fenced epoch of the record G that the main has applied."""
+    current: Epoch
+    """The current epoch of that record."""
 
-    loop: Map[Connection, Thread]
-    """The append loop that the order hint of c selects."""
     runs: Map[Thread, Record | None]
     """The record whose append occupies the thread."""
     context: Map[Thread, Record | None]
@@ -110,6 +112,7 @@ class ProduceRequests(Model):
         """Nothing was sent, and the proxy's epoch is the oldest one that is not fenced."""
         self.producer.fill(Producer.UNKNOWN)
         self.answer.fill(Answer.UNSENT)
+        self.loop.fill(None)
         self.phase.fill(Phase.FREE)
         self.connection.fill(c)
         self.sequence.fill(Sequence(0))
@@ -118,6 +121,7 @@ class ProduceRequests(Model):
         self.awaited.fill(False)
         self.channel_epoch = Epoch(1)
         self.fenced = Epoch(0)
+        self.current = Epoch(2)
         self.runs.fill(None)
         self.context.fill(None)
         self.link.fill(None)
@@ -138,6 +142,11 @@ class ProduceRequests(Model):
     def is_in_stripe(self, r: Record) -> bool:
         """Whether r has arrived at its stripe, and has not left it."""
         return self.phase[r] in (Phase.ADMITTED, Phase.READ)
+
+    def is_loop_of(self, c: Connection, t: Thread) -> bool:
+        """Whether the order hint of c selects t."""
+        selected = self.loop[c]
+        return selected is not None and selected == t
 
     def is_run_by(self, r: Record, t: Thread) -> bool:
         """Whether the append of r occupies t."""
