@@ -211,7 +211,7 @@ class RoutedProduce(ProduceRequests):
         Of an idempotent producer, it acks a batch again that it has, and refuses a batch behind a gap.
         """
         require(self.phase[r] in (Phase.STARTED, Phase.RESUMED) and self.is_run_by(r, t), "ZR-31.append")
-        if rule("ZR-29", self.is_idempotent(r) and self.is_in_log(self.connection[r], self.sequence[r])):
+        if rule("ZR-29", self.is_idempotent(r) and self.in_log[self.connection[r], self.sequence[r]]):
             self.runs[t] = None
             self.reply(r, Answer.NONE)
             self.free(r)
@@ -221,6 +221,7 @@ class RoutedProduce(ProduceRequests):
             self.free(r)
         else:
             self.phase[r] = Phase.APPENDED
+            self.in_log[self.connection[r], self.sequence[r]] = True
             self.link[r] = self.context[t]
             if any(self.ahead[r, q] and self.phase[q] == Phase.APPENDED for q in Record):
                 self.overtaken = True

@@ -100,11 +100,6 @@ class RoutedProduceProof(RoutedProduce):
         return all(self.producer[self.connection[r]] != Producer.UNKNOWN for r in Record if self.phase[r] != Phase.FREE)
 
     @lemma
-    def free_is_not_awaited(self) -> bool:
-        """The proxy does not wait for an answer to a free record."""
-        return all(not self.awaited[r] for r in Record if self.phase[r] == Phase.FREE)
-
-    @lemma
     def producer_waits_with_the_proxy(self) -> bool:
         """A producer waits for the answer for which the proxy waits."""
         return all(
@@ -143,3 +138,8 @@ class RoutedProduceProof(RoutedProduce):
             and self.phase[q] != Phase.FREE
             and self.is_attempt(q, self.connection[r], self.sequence[r])
         )
+
+    @lemma
+    def appended_is_in_log(self) -> bool:
+        """The batch of a record that was appended is in the log."""
+        return all(self.in_log[self.connection[r], self.sequence[r]] for r in Record if self.phase[r] == Phase.APPENDED)

@@ -70,6 +70,7 @@ VARIABLES
     current,         \* Epoch
     runs,            \* Thread -> Record or Nil
     context,         \* Thread -> Record or Nil
+    in_log,          \* Connection, Sequence -> BOOLEAN
     link,            \* Record -> Record or Nil; history, for properties
     index_link,      \* Record -> Record or Nil; history, for properties
     lost,            \* Connection, Sequence -> BOOLEAN; history, for properties
@@ -79,8 +80,9 @@ VARIABLES
     fail_read_left   \* how often the action may still happen
 
 vars == <<producer, answer, loop, phase, connection, sequence, ahead, tag,
-          awaited, channel_epoch, fenced, current, runs, context, link,
-          index_link, lost, overtaken, lose_left, bump_left, fail_read_left>>
+          awaited, channel_epoch, fenced, current, runs, context, in_log,
+          link, index_link, lost, overtaken, lose_left, bump_left,
+          fail_read_left>>
 
 \* In an action TLC takes the sides of a disjunction, and the values of a quantifier, for steps of their own;
 \* a condition that is compared is only evaluated.
@@ -104,6 +106,7 @@ TypeOK ==
     /\ current \in Epoch
     /\ runs \in [Thread -> Record \cup {Nil}]
     /\ context \in [Thread -> Record \cup {Nil}]
+    /\ in_log \in [Connection \X Sequence -> BOOLEAN]
     /\ link \in [Record -> Record \cup {Nil}]
     /\ index_link \in [Record -> Record \cup {Nil}]
     /\ lost \in [Connection \X Sequence -> BOOLEAN]
@@ -129,6 +132,7 @@ Init ==
         /\ current = 2
         /\ runs = [t \in Thread |-> Nil]
         /\ context = [t \in Thread |-> Nil]
+        /\ in_log = [c_2 \in Connection, s \in Sequence |-> FALSE]
         /\ link = [r \in Record |-> Nil]
         /\ index_link = [r \in Record |-> Nil]
         /\ lost = [c_2 \in Connection, s \in Sequence |-> FALSE]
@@ -165,8 +169,8 @@ Produce(r, c, s, kind, t) ==
         /\ sequence' = [sequence EXCEPT ![r] = s]
         /\ tag' = [tag EXCEPT ![r] = channel_epoch]
         /\ awaited' = [awaited EXCEPT ![r] = TRUE]
-        /\ UNCHANGED <<channel_epoch, fenced, current, runs, context, link,
-                       index_link, lost, overtaken, lose_left, bump_left,
+        /\ UNCHANGED <<channel_epoch, fenced, current, runs, context, in_log,
+                       link, index_link, lost, overtaken, lose_left, bump_left,
                        fail_read_left>>
 
 \* The proxy applies the record G that the main has applied (ZR-58).
@@ -174,8 +178,8 @@ Apply ==
     /\ channel_epoch' = current
     /\ UNCHANGED <<producer, answer, loop, phase, connection, sequence,
                    ahead, tag, awaited, fenced, current, runs, context,
-                   link, index_link, lost, overtaken, lose_left, bump_left,
-                   fail_read_left>>
+                   in_log, link, index_link, lost, overtaken, lose_left,
+                   bump_left, fail_read_left>>
 
 \* A timeout or a disconnect: the proxy does not wait for the answer to r any more. The main goes on.
 Lose(r) ==
@@ -186,8 +190,8 @@ Lose(r) ==
     /\ awaited' = [awaited EXCEPT ![r] = FALSE]
     /\ lose_left' = IF lose_left = Nil THEN Nil ELSE lose_left - 1
     /\ UNCHANGED <<producer, loop, phase, connection, sequence, ahead, tag,
-                   channel_epoch, fenced, current, runs, context, link,
-                   index_link, overtaken, bump_left, fail_read_left>>
+                   channel_epoch, fenced, current, runs, context, in_log,
+                   link, index_link, overtaken, bump_left, fail_read_left>>
 
 \* The main applies a new record G, which fences one more epoch (ZR-55).
 Bump ==
@@ -198,8 +202,9 @@ Bump ==
     /\ current' = current + 1
     /\ bump_left' = IF bump_left = Nil THEN Nil ELSE bump_left - 1
     /\ UNCHANGED <<producer, answer, loop, phase, connection, sequence,
-                   ahead, tag, awaited, channel_epoch, runs, context, link,
-                   index_link, lost, overtaken, lose_left, fail_read_left>>
+                   ahead, tag, awaited, channel_epoch, runs, context,
+                   in_log, link, index_link, lost, overtaken, lose_left,
+                   fail_read_left>>
 
 \* A request arrives, after all that were sent before it. If its epoch is fenced, it fails.
 Arrive(r) ==
@@ -222,7 +227,7 @@ Arrive(r) ==
             /\ tag' = [tag EXCEPT ![r] = 0]
             /\ UNCHANGED <<answer, sequence, ahead, awaited>>
     /\ UNCHANGED <<producer, loop, connection, channel_epoch, fenced,
-                   current, runs, context, link, index_link, lost,
+                   current, runs, context, in_log, link, index_link, lost,
                    overtaken, lose_left, bump_left, fail_read_left>>
 
 \* A read of the channel ends. All reads run at once, and end in any order.
@@ -231,8 +236,8 @@ Read(r) ==
     /\ phase' = [phase EXCEPT ![r] = "READ"]
     /\ UNCHANGED <<producer, answer, loop, connection, sequence, ahead, tag,
                    awaited, channel_epoch, fenced, current, runs, context,
-                   link, index_link, lost, overtaken, lose_left, bump_left,
-                   fail_read_left>>
+                   in_log, link, index_link, lost, overtaken, lose_left,
+                   bump_left, fail_read_left>>
 
 \* A read of the channel fails, and with it the request.
 FailRead(r) ==
@@ -252,7 +257,7 @@ FailRead(r) ==
                         IF r_2 = r THEN FALSE ELSE ahead_2[r_2, q_2]]
         /\ fail_read_left' = IF fail_read_left = Nil THEN Nil ELSE fail_read_left - 1
         /\ UNCHANGED <<producer, loop, connection, channel_epoch, fenced,
-                       current, runs, context, link, index_link, lost,
+                       current, runs, context, in_log, link, index_link, lost,
                        overtaken, lose_left, bump_left>>
 
 \* A stripe hands a record to its append loop, which sets the write context and begins the append.
@@ -266,7 +271,7 @@ StartAppend(r, t) ==
     /\ phase' = [phase EXCEPT ![r] = "STARTED"]
     /\ context' = [context EXCEPT ![t] = r]
     /\ UNCHANGED <<producer, answer, loop, connection, sequence, ahead, tag,
-                   awaited, channel_epoch, fenced, current, link,
+                   awaited, channel_epoch, fenced, current, in_log, link,
                    index_link, lost, overtaken, lose_left, bump_left,
                    fail_read_left>>
 
@@ -280,7 +285,7 @@ Check(r, t) ==
                   THEN [context EXCEPT ![t] = Nil]
                   ELSE context
     /\ UNCHANGED <<producer, answer, loop, connection, sequence, ahead, tag,
-                   awaited, channel_epoch, fenced, current, link,
+                   awaited, channel_epoch, fenced, current, in_log, link,
                    index_link, lost, overtaken, lose_left, bump_left,
                    fail_read_left>>
 
@@ -294,7 +299,7 @@ Resume(r, t) ==
                   THEN [context EXCEPT ![t] = r]
                   ELSE context
     /\ UNCHANGED <<producer, answer, loop, connection, sequence, ahead, tag,
-                   awaited, channel_epoch, fenced, current, link,
+                   awaited, channel_epoch, fenced, current, in_log, link,
                    index_link, lost, overtaken, lose_left, bump_left,
                    fail_read_left>>
 
@@ -304,13 +309,10 @@ Resume(r, t) ==
 Append(r, t) ==
     /\ Holds((phase[r] = "STARTED" \/ phase[r] = "RESUMED") /\ runs[t] = r)  \* ZR-31.append
     /\ IF /\ producer[connection[r]] = "IDEMPOTENT"  \* ZR-29
-          /\ \E r_2 \in Record :
-                 /\ phase[r_2] = "APPENDED"
-                 /\ connection[r_2] = connection[r]
-                 /\ sequence[r_2] = sequence[r]
+          /\ in_log[connection[r], sequence[r]]
        THEN LET ahead_2 ==
-                    [q \in Record, r_5 \in Record |->
-                        IF r_5 = r THEN FALSE ELSE ahead[q, r_5]]
+                    [q \in Record, r_3 \in Record |->
+                        IF r_3 = r THEN FALSE ELSE ahead[q, r_3]]
             IN  /\ runs' = [runs EXCEPT ![t] = Nil]
                 /\ answer' = IF awaited[r]
                              THEN [answer EXCEPT ![connection[r], sequence[r]] = "NONE"]
@@ -319,19 +321,14 @@ Append(r, t) ==
                 /\ phase' = [phase EXCEPT ![r] = "FREE"]
                 /\ sequence' = [sequence EXCEPT ![r] = 0]
                 /\ tag' = [tag EXCEPT ![r] = 0]
-                /\ ahead' = [r_4 \in Record, q_2 \in Record |->
-                                IF r_4 = r THEN FALSE ELSE ahead_2[r_4, q_2]]
-                /\ UNCHANGED <<link, overtaken>>
+                /\ ahead' = [r_2 \in Record, q_2 \in Record |->
+                                IF r_2 = r THEN FALSE ELSE ahead_2[r_2, q_2]]
+                /\ UNCHANGED <<in_log, link, overtaken>>
        ELSE IF /\ producer[connection[r]] = "IDEMPOTENT"  \* ZR-28.sequence
-               /\ \E s \in Sequence :
-                      /\ s < sequence[r]
-                      /\ ~(\E r_3 \in Record :
-                               /\ phase[r_3] = "APPENDED"
-                               /\ connection[r_3] = connection[r]
-                               /\ sequence[r_3] = s)
+               /\ \E s \in Sequence : s < sequence[r] /\ ~in_log[connection[r], s]
             THEN LET ahead_3 ==
-                         [q_3 \in Record, r_5 \in Record |->
-                             IF r_5 = r THEN FALSE ELSE ahead[q_3, r_5]]
+                         [q_3 \in Record, r_3 \in Record |->
+                             IF r_3 = r THEN FALSE ELSE ahead[q_3, r_3]]
                  IN  /\ runs' = [runs EXCEPT ![t] = Nil]
                      /\ answer' = IF awaited[r]
                                   THEN [answer EXCEPT ![connection[r], sequence[r]] = "OUT_OF_ORDER_SEQUENCE_NUMBER"]
@@ -340,11 +337,12 @@ Append(r, t) ==
                      /\ phase' = [phase EXCEPT ![r] = "FREE"]
                      /\ sequence' = [sequence EXCEPT ![r] = 0]
                      /\ tag' = [tag EXCEPT ![r] = 0]
-                     /\ ahead' = [r_4 \in Record, q_4 \in Record |->
-                                     IF r_4 = r THEN FALSE ELSE ahead_3[r_4, q_4]]
-                     /\ UNCHANGED <<link, overtaken>>
+                     /\ ahead' = [r_2 \in Record, q_4 \in Record |->
+                                     IF r_2 = r THEN FALSE ELSE ahead_3[r_2, q_4]]
+                     /\ UNCHANGED <<in_log, link, overtaken>>
             ELSE LET phase_2 == [phase EXCEPT ![r] = "APPENDED"]
                  IN  /\ phase' = phase_2
+                     /\ in_log' = [in_log EXCEPT ![connection[r], sequence[r]] = TRUE]
                      /\ link' = [link EXCEPT ![r] = context[t]]
                      /\ overtaken' = IF \E q_5 \in Record : ahead[r, q_5] /\ phase_2[q_5] = "APPENDED"
                                      THEN TRUE
@@ -362,8 +360,8 @@ AppendIndex(r, t) ==
     /\ runs' = [runs EXCEPT ![t] = Nil]
     /\ UNCHANGED <<producer, answer, loop, phase, connection, sequence,
                    ahead, tag, awaited, channel_epoch, fenced, current,
-                   context, link, lost, overtaken, lose_left, bump_left,
-                   fail_read_left>>
+                   context, in_log, link, lost, overtaken, lose_left,
+                   bump_left, fail_read_left>>
 
 \* The link of r is durable, and the main answers.
 Acknowledge(r) ==
@@ -373,8 +371,8 @@ Acknowledge(r) ==
                  ELSE answer
     /\ awaited' = [awaited EXCEPT ![r] = FALSE]
     /\ UNCHANGED <<producer, loop, phase, connection, sequence, ahead, tag,
-                   channel_epoch, fenced, current, runs, context, link,
-                   index_link, lost, overtaken, lose_left, bump_left,
+                   channel_epoch, fenced, current, runs, context, in_log,
+                   link, index_link, lost, overtaken, lose_left, bump_left,
                    fail_read_left>>
 
 Next ==
@@ -397,7 +395,8 @@ Spec == Init /\ [][Next]_vars
 
 \* A step that changes nothing but history and budgets is as good as none.
 protocol == <<producer, answer, loop, phase, connection, sequence, ahead,
-              tag, awaited, channel_epoch, fenced, current, runs, context>>
+              tag, awaited, channel_epoch, fenced, current, runs, context,
+              in_log>>
 
 Fairness ==
     /\ \A c \in Connection, s \in Sequence :
@@ -423,12 +422,10 @@ StoredWithOwnLink == \A r \in Record : link[r] # Nil => link[r] = r
 \* I-13. Index data is stored in full, never as a link.
 IndexIsStoredInFull == \A r \in Record : index_link[r] = Nil
 
-\* I-8. A batch that was acked is appended.
+\* I-8. A batch that was acked is in the log.
 AckedIsAppended ==
     \A c \in Connection, s \in Sequence :
-        answer[c, s] = "NONE" =>
-            \E r \in Record :
-                phase[r] = "APPENDED" /\ connection[r] = c /\ sequence[r] = s
+        answer[c, s] = "NONE" => in_log[c, s]
 
 \* I-8. A batch that was acked is not answered again.
 AckedStaysAcked ==
@@ -451,12 +448,7 @@ AppendedOnce ==
 SequencesHaveNoGap ==
     \A r \in Record :
         phase[r] = "APPENDED" /\ producer[connection[r]] = "IDEMPOTENT" =>
-            ~(\E s \in Sequence :
-                  /\ s < sequence[r]
-                  /\ ~(\E r_2 \in Record :
-                           /\ phase[r_2] = "APPENDED"
-                           /\ connection[r_2] = connection[r]
-                           /\ sequence[r_2] = s))
+            ~(\E s \in Sequence : s < sequence[r] /\ ~in_log[connection[r], s])
 
 \* V-2. A batch that was sent is acked some time.
 ProducedOwed(c, s) == answer[c, s] # "UNSENT"
