@@ -27,6 +27,8 @@ MODELS = (
     "reassignment",
     "cancellation",
     "route_epoch",
+    "routed_produce",
+    "wal_retention",
     "kip_236",
     "replica_reassignment",
     "controller_tables",

@@ -18,8 +18,8 @@ MODELS = ROOT / "models"
 PAGES = ROOT / "docs" / "protocol"
 FINDINGS = ROOT / "docs" / "findings"
 
-NO_RULES = {"KIP-101", "KIP-236", "KIP-279", "KIP-455", "UTF-8", "I-02"}
-"""Texts that look like rule ids: documents, an encoding, the file of the finding on I-2."""
+NO_RULES = {"KIP-101", "KIP-236", "KIP-279", "KIP-455", "UTF-8", "I-02", "I-09"}
+"""Texts that look like rule ids: documents, an encoding, the files of the findings on I-2 and I-9."""
 
 OF_EXAMPLES = {"LA", "TN"}
 """Families of the small models that pages show."""
