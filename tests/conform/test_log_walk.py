@@ -32,6 +32,7 @@ MODELS = (
     "controller_tables",
     "wal",
     "object_life",
+    "sealed_ranges",
     "reassignment_batch",
 )
 """All models but ``broker_executors``: a log names a thread by its constants, and two threads have the same ones."""
