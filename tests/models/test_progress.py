@@ -20,6 +20,7 @@ ROWS = re.findall(r"^\| ([^|]+) \| ([^|]+) \| `(holdfast live [^`]+)` \| (\d+) s
 
 NAMED = {
     *("G-10", "G-11", "G-21", "G-28", "G-29", "G-48", "G-50"),
+    "RG-14",
     *("re-elect timer", "unlimited 506 retry", "waiter abort", "disarm only on success", "re-arm after a failover"),
     *("EL-03, EL-04", "EL-06"),
 }
