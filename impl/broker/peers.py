@@ -6,7 +6,7 @@ from impl.broker.messages import PeerBody, PeerLoss, PeerRequest, PeerResult
 from impl.tasks import FailedError, Gate, Tasks, TimedOutError
 
 
-class NoAnswerError(FailedError):
+class SilentPeerError(FailedError):
     """Another broker has not answered. Whether the request had an effect is unknown."""
 
 
@@ -19,7 +19,7 @@ class Peers:
         self._waiting: dict[int, Gate[PeerResult]] = {}
 
     async def ask(self, node: int, body: PeerBody, ms: int) -> PeerResult:
-        """Send a request to the broker of a node, and wait ``ms`` milliseconds. Raises NoAnswerError."""
+        """Send a request to the broker of a node, and wait ``ms`` milliseconds. Raises SilentPeerError."""
         self._numbers += 1
         number = self._numbers
         gate = self._waiting[number] = Gate[PeerResult](self._tasks)
@@ -28,7 +28,7 @@ class Peers:
             return await gate.wait(ms)
         except TimedOutError:
             del self._waiting[number]
-            raise NoAnswerError(f"node {node} has not answered") from None
+            raise SilentPeerError(f"node {node} has not answered") from None
 
     def take(self, event: PeerResult | PeerLoss) -> None:
         """An answer comes, or a connection breaks. What comes too late is ignored."""
@@ -36,6 +36,6 @@ class Peers:
         if gate is None:
             return
         if isinstance(event, PeerLoss):
-            gate.fail(NoAnswerError("the connection broke"))
+            gate.fail(SilentPeerError("the connection broke"))
         else:
             gate.open(event)

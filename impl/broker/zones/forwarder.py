@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from impl.broker.messages import RouteBatches
-from impl.broker.peers import NoAnswerError, Peers
+from impl.broker.peers import Peers, SilentPeerError
 from impl.broker.zones.channel import StoredBlock
 from impl.errors import E
 from impl.tasks import Gate, Tasks
@@ -58,7 +58,7 @@ class Forwarder:
         try:
             result = await self._peers.ask(main, RouteBatches(epoch, data), TIMEOUT_MS)
             error, answers = result.error, result.values.get("answers", [])
-        except NoAnswerError:
+        except SilentPeerError:
             lost = True
         told = forwarding.producer_errors(len(items), error.name, [name for name, _ in answers], lost=lost)
         for place, ((_, gate), name) in enumerate(zip(items, told, strict=True)):

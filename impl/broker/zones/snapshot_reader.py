@@ -12,7 +12,7 @@ from impl.broker.messages import GetPartitionSnapshot, PartitionSnapshot, StepEv
 from impl.broker.partition.batches import Batch, decode
 from impl.broker.partition.meta_values import SegmentSlice
 from impl.broker.partition.segments import Segment, Segments
-from impl.broker.peers import NoAnswerError, Peers
+from impl.broker.peers import Peers, SilentPeerError
 from impl.broker.zones.snapshot_cache import SnapshotCache
 from impl.broker.zones.wal_replay import WalReplay
 from impl.errors import E
@@ -120,7 +120,7 @@ class SnapshotReader:
             asked = GetPartitionSnapshot(subscription.session, subscription.epoch, subscription.commit)
             try:
                 result = await self._peers.ask(subscription.main, asked, TIMEOUT_MS)
-            except NoAnswerError:
+            except SilentPeerError:
                 if not subscription.ended:
                     self._reset(subscription)
                 await self._tasks.sleep(RETRY_MS)
