@@ -216,3 +216,11 @@ def test_reports(tmp_path: Path) -> None:
     assert main(["conform", "ownership", str(tmp_path / "a.log"), "--junit", str(junit), "--sarif", str(sarif)]) == 0
     assert "conforms" in junit.read_text()
     assert json.loads(sarif.read_text())["version"] == "2.1.0"
+
+
+def test_elements_that_share_their_constants_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Both threads for opens would have one name in a log, and a run that uses both would look impossible."""
+    path = tmp_path / "a.log"
+    path.write_text('{"source": "a", "seq": 1, "t": 1, "action": "reassign", "p": "p1", "n": "n1"}\n')
+    assert main(["conform", "broker_executors", str(path)]) == 2
+    assert "an element of Thread by its constants, and in scope default two of" in capsys.readouterr().err

@@ -38,7 +38,7 @@ MODELS = (
     "sealed_ranges",
     "reassignment_batch",
 )
-"""All models but ``broker_executors``: a log names a thread by its constants, and two threads have the same ones."""
+"""All models but ``broker_executors``, whose threads a log cannot tell apart, so that it is refused."""
 
 FINITE = ("wal", "object_life")
 """Models whose runs end early: a slot is written once, and an id is given out once."""

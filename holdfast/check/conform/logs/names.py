@@ -39,7 +39,9 @@ def processes(system: System) -> dict[str, tuple[Var, ...]]:
     """The constants of each process sort, in the order of the model's fields.
 
     Raises UsageError for a constant that belongs to no process, since a log cannot give it. Also raises UsageError if
-    the names of processes need each other: a constant may name another process, but must not lead back to its own.
+    the names of processes need each other: a constant may name another process, but must not lead back to its own. And
+    raises UsageError if two elements have the same constants in a scope: a log would take them for one, and a run of
+    both might look impossible.
     """
     found: dict[str, list[Var]] = {}
     for var in system.variables:
@@ -51,9 +53,22 @@ def processes(system: System) -> dict[str, tuple[Var, ...]]:
                     "key it by one sort, such as Proc"
                 )
             found.setdefault(key.name, []).append(var)
-    for sort in found:
+    for sort, constants in found.items():
         _check_names_end(sort, found)
+        _check_names_differ(system, sort, constants)
     return {sort: tuple(constants) for sort, constants in found.items()}
+
+
+def _check_names_differ(system: System, sort: str, constants: list[Var]) -> None:
+    """Raise UsageError if a scope gives the same constants to two elements of a sort."""
+    for name, scope in system.scopes.items():
+        values = [scope.given[var.name] for var in constants if var.name in scope.given]
+        names = list(zip(*values, strict=True))
+        if len(set(names)) < len(names):
+            raise UsageError(
+                f"{constants[0].at}: a log names an element of {sort} by its constants, and in scope {name} two of "
+                "them have the same ones; add a constant that tells them apart"
+            )
 
 
 def _check_names_end(sort: str, found: Mapping[str, list[Var]]) -> None:
