@@ -21,7 +21,8 @@ HEAD = """\
 Every rule of the [reference implementation](simulate.md) with a label, what reaches it, and what finds its removal.
 The runs are those of the *default mix* (`impl/sim/mix.py`): half of them with streams and half with partitions, of both
 versions and both generations, with no faults, with few kinds, or with half of all kinds. Some have another setting of
-the controllers, or somebody else who uses these. Assertions are switched off.
+the controllers, or somebody else who uses these. For every ten of these runs there is one with three zones; these have
+the numbers from 20,000 on. Assertions are switched off.
 
 - *reached by*: the kinds of faults with which a run of the mix reaches the rule; without any one of them it does not.
 - *decided*: how often the rule refused a request or decided a branch, and in how many runs.
