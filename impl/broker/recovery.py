@@ -133,7 +133,7 @@ class Recovery:
 
     async def _visit(self, _: int, record: WalRecord) -> None:
         """RC-02 to RC-04. Keep a record that continues the committed or kept records of its stream, else drop it."""
-        if not rule("M-14"):
+        if record.count < 0 and not rule("M-14"):
             record = await self._resolve(record)
         left = self._left.get(record.stream)
         if left is None:

@@ -15,7 +15,7 @@ from impl.bridge.guards import trial
 from impl.bridge.guards.making import _counted, _is_open, _prepare, _tasks, _without_assertions
 from impl.bridge.guards.progress import GuardProgress, RunDecisions
 from impl.bridge.guards.row import NOT_TRIED, GuardRow, GuardStore, read, text, unfound
-from impl.bridge.guards.trial import NOTHING, TRIES, GuardTrial, Lack, evidence, reached, repeated
+from impl.bridge.guards.trial import NOTHING, TRIES, GuardTrial, Lack, _decides, evidence, reached, repeated
 from impl.bridge.guards.unreachable import REASONS, undecided, wrongly_listed
 from impl.bridge.guards.walk import disagreement
 from impl.bridge.missing_rules import fails_without, tells_lack
@@ -78,6 +78,16 @@ def test_kinds_of_faults_that_reach_nothing_are_left_out() -> None:
     """ST-14 decides something in every run with moves, so it needs no fault at all."""
     number = first_run("V6", 0, 2)
     assert reached(number, "ST-17.seal", tuple(question(number).options.faults)) == ()
+
+
+@pytest.mark.slow
+def test_kinds_that_never_happened_may_matter() -> None:
+    """Run 436 has kinds of faults that never happen in it; without them it takes another course."""
+    happened = ("cut", "delay", "image_coalesce", "image_delay", "partition", "pause", "reorder", "store_race")
+    assert not _decides(436, "RC-02.gap", happened)
+    found = reached(436, "RC-02.gap", happened)
+    assert "stop" in found
+    assert _decides(436, "RC-02.gap", found)
 
 
 def test_tasks_tell_what_runs_say() -> None:

@@ -227,15 +227,17 @@ def _again(row: GuardRow, lack: Lack) -> GuardEvidence:
 
 
 def reached(number: int, label: str, kinds: Sequence[str], before: GuardRow | None = None) -> tuple[str, ...]:
-    """A small set of kinds of faults, out of ``kinds``, with which a run of the mix still reaches a rule.
+    """A small set of kinds of faults with which a run of the mix still reaches a rule. ``kinds``: those that happened.
 
     Each kind is left out in turn; it stays out if the rule then decides something anyhow. ``before``: the row of an
     earlier trial, whose kinds are small enough if they still reach the rule in the same run.
     """
     if before is not None and before.reached == number and _decides(number, label, before.faults):
         return before.faults
-    kept = list(kinds)
-    for kind in kinds:
+    # Without a kind that never happened, a run may take another course, so that it reaches the rule no more.
+    drawn = question(number).options.faults
+    kept = list(kinds if _decides(number, label, tuple(kinds)) or isinstance(drawn, str) else drawn)
+    for kind in tuple(kept):
         fewer = tuple(each for each in kept if each != kind)
         if _decides(number, label, fewer):
             kept.remove(kind)
