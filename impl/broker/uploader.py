@@ -175,6 +175,6 @@ class Uploader:
     def _trim(self, block: CacheBlock) -> None:
         """PL-25. Trim the WAL through a block. A failed trim does no harm: a replay drops committed records (RC-02)."""
         try:
-            self._wal.trim(block.position)
+            self._trimmed = self._wal.trim(block.position)
         except FailedError:
             return

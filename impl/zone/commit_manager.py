@@ -69,6 +69,10 @@ class CommitManager:
         self.inflight[admitted.epoch] -= 1
         return True
 
+    def forget(self, request: Hashable) -> None:
+        """Nobody asks for a request that is over any more."""
+        del self._requests[request]
+
     def tick(self) -> int | None:
         """Look which epochs are over. Returns the epoch whose commit begins now; None if none does (ZR-59, ZR-60)."""
         found = self.waiting

@@ -10,7 +10,7 @@ from impl.broker.wal_format import WalRecord
 from impl.broker.zones.blocks import ProduceBlock
 from impl.broker.zones.links import channel_folder
 from impl.store.bucket import Bucket
-from impl.tasks import Gate, Tasks
+from impl.tasks import FailedError, Gate, Tasks
 from impl.zone.channel import ChannelEpochs
 from impl.zone.encodings import ChannelOffset, WalOffset
 
@@ -23,8 +23,12 @@ class StoredBlock(msgspec.Struct, frozen=True):
     order_hint: int
 
 
+class NotStartedError(FailedError):
+    """The process does not know yet what is in the channel. The append was not taken."""
+
+
 class RouterChannel:
-    """The channel of the process ``identity``. Call ``start`` before the first append."""
+    """The channel of the process ``identity``. It takes appends when ``start`` has ended."""
 
     def __init__(self, tasks: Tasks, bucket: Bucket, identity: Identity, limits: WalLimits) -> None:
         self._tasks, self._identity = tasks, identity
@@ -35,16 +39,21 @@ class RouterChannel:
         self._offsets: dict[int, int] = {}
         """By the number of a record: its offset in the WAL, until it is trimmed."""
         self._appended = 0
+        self._is_started = False
 
     async def start(self) -> None:
         """List the objects of the channel. Raises FencedError if a newer process of the node has written some."""
         await self._wal.start()
+        self._is_started = True
 
     def append(self, target: int, order_hint: int, block: ProduceBlock) -> Gate[StoredBlock]:
         """Append a block for the main ``target``. The gate opens when it is durable, in the order of the offsets.
 
-        The gate fails, and this raises, as ``Wal.append`` does.
+        The gate fails, and this raises, as ``Wal.append`` does. Also raises NotStartedError: an object before the list
+        would lie over those of the process before, which the next trim would then delete.
         """
+        if not self._is_started:
+            raise NotStartedError("the channel is not started")
         number = self._appended
         self._appended += 1
         # Records of an object are sorted by target, so the numbers of one target keep their order.

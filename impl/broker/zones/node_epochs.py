@@ -32,11 +32,15 @@ class NodeEpochs:
     def admit(self, epoch: int) -> int | None:
         """Count a request as in flight. Returns its number; None if its epoch is fenced (steps 1 and 2)."""
         self._requests += 1
-        return self._requests if self._manager.admit(self._requests, epoch) else None
+        if self._manager.admit(self._requests, epoch):
+            return self._requests
+        self._manager.forget(self._requests)
+        return None
 
     def finish(self, number: int) -> None:
         """A request has ended: nothing of it is under way any more."""
         self._manager.finish(number)
+        self._manager.forget(number)
 
     def learn(self, record: RouteEpochRecord) -> None:
         """The metadata have a newer record (ZR-58)."""

@@ -26,7 +26,7 @@ from impl.broker.stream_api import read_of
 from impl.broker.uploader import Uploader
 from impl.broker.wal import OverCapacityError
 from impl.broker.zones.blocks import ProduceBlock
-from impl.broker.zones.channel import RouterChannel, StoredBlock
+from impl.broker.zones.channel import NotStartedError, RouterChannel, StoredBlock
 from impl.broker.zones.forwarder import Forwarder
 from impl.broker.zones.links import ChannelReader
 from impl.broker.zones.main import Main
@@ -161,7 +161,7 @@ class Zones:
     async def _store(self, main: int, hint: int, block: ProduceBlock) -> StoredBlock:
         try:
             return await self._channel.append(main, hint, block).wait()
-        except OverCapacityError:
+        except (OverCapacityError, NotStartedError):
             raise RefusedError("ZR-19", E.LEADER_NOT_AVAILABLE) from None
         except FailedError as error:
             self._halt(f"the channel has failed: {error}")
