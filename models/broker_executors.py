@@ -20,7 +20,6 @@ from holdfast.lang import (
     Model,
     Rel,
     Scope,
-    Sort,
     action,
     assume,
     init,
@@ -34,14 +33,8 @@ from holdfast.lang import (
     witness,
 )
 from models.parts.nodes import Node
-
-
-class Partition(Sort):
-    """A partition with its streams."""
-
-
-class Thread(Sort):
-    """The place of a thread in a broker. Every broker has the same threads."""
+from models.parts.partitions import Partition
+from models.parts.threads import Thread
 
 
 class BrokerExecutors(Model):

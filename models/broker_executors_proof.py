@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from holdfast.lang import lemma
-from models.broker_executors import BrokerExecutors, Partition, Thread
+from models.broker_executors import BrokerExecutors
 from models.parts.nodes import Node
+from models.parts.partitions import Partition
+from models.parts.threads import Thread
 
 
 class BrokerExecutorsProof(BrokerExecutors):

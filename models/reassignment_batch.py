@@ -15,10 +15,7 @@ from typing import Self
 
 from holdfast.lang import Map, Model, Rel, Scope, Sort, action, init, invariant, require, rule, step, variant, witness
 from models.parts.nodes import Node
-
-
-class Partition(Sort):
-    """A partition. It has one replica."""
+from models.parts.partitions import Partition
 
 
 class Plan(Sort, prefix="plan"):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from holdfast.lang import lemma
-from models.reassignment_batch import Partition, Plan, ReassignmentBatch, Row
+from models.parts.partitions import Partition
+from models.reassignment_batch import Plan, ReassignmentBatch, Row
 
 
 class ReassignmentBatchProof(ReassignmentBatch):

@@ -34,17 +34,8 @@ from __future__ import annotations
 from typing import Self
 
 from holdfast.lang import Scope, action, liveness, outcomes, redundant, require, rule, step, witness
-from models.parts.produce_requests import (
-    Answer,
-    Connection,
-    Epoch,
-    Phase,
-    Producer,
-    ProduceRequests,
-    Record,
-    Sequence,
-    Thread,
-)
+from models.parts.produce_requests import Answer, Connection, Epoch, Phase, Producer, ProduceRequests, Record, Sequence
+from models.parts.threads import Thread
 
 
 class RoutedProduce(ProduceRequests):

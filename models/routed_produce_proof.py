@@ -8,7 +8,8 @@
 from __future__ import annotations
 
 from holdfast.lang import lemma
-from models.parts.produce_requests import Answer, Phase, Producer, Record, Thread
+from models.parts.produce_requests import Answer, Phase, Producer, Record
+from models.parts.threads import Thread
 from models.routed_produce import RoutedProduce
 
 

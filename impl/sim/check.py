@@ -15,8 +15,8 @@ from impl.sim.brokers import SMALL, simulate_brokers
 from impl.sim.controller_settings import profile_with
 from impl.sim.options import Options
 from impl.sim.run import Run, Simulation, always
-from impl.sim.shown import beyond
 from impl.sim.storage import contents
+from impl.sim.visibility import beyond
 
 NODE_ERROR = "node error"
 """Stands for the name of an oracle if a node has ended with an error that no rule describes."""

@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Self
 
 from holdfast.lang import Ghost, Map, Model, Nat, Rel, Sort, init, invariant, leads_to, step
+from models.parts.threads import Thread
 
 
 class Connection(Sort):
@@ -21,10 +22,6 @@ class Sequence(Nat):
 
 class Record(Sort):
     """A record of the proxy's channel, with the request for it: one attempt to append one batch."""
-
-
-class Thread(Sort):
-    """A thread of the main with a write context: an append loop, or a thread that goes on after a check."""
 
 
 class Epoch(Nat):

@@ -41,6 +41,8 @@ TABLES = [
 
 _BROKER = "of brokers: what a broker does with its streams, its threads, its metadata"
 _TOOL = "of KIP-236: the controller of the reference has neither its queue nor its tool"
+_CHANNEL = "of bytes in channels and WALs: no operation writes any"
+_READS = "of the read path: no operation reads a partition through a proxy"
 EXCEPTIONS = {
     "CS-29": "its parts CS-29a and CS-29b have rows of their own",
     "ND-31": "of heartbeats: a scenario gives the state of a broker",
@@ -48,6 +50,8 @@ EXCEPTIONS = {
     "ZR-65": "of a restart: the language has no processes of proxies",
     **dict.fromkeys(_span("RA", 11, 12, range(14, 19), range(21, 24)), _BROKER),
     **dict.fromkeys(_span("CA", 6, 7, 9, 10), _TOOL),
+    **dict.fromkeys(_span("ZR", 12, 17, 19, 29, 32), _CHANNEL),
+    **dict.fromkeys(_span("ZR", range(36, 54)), _READS),
 }
 """Rows without a scenario, each with its reason."""
 

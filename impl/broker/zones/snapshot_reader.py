@@ -41,7 +41,7 @@ class ShownPartition(msgspec.Struct):
         return self.snapshot.end
 
 
-class Subscription(msgspec.Struct):
+class MainSubscription(msgspec.Struct):
     """What a proxy knows of a main: the session, and the end of the WAL up to which it has replayed; None before.
 
     ``commit``: whether the main is to upload, since the cache has lost records that are not uploaded.
@@ -70,7 +70,7 @@ class SnapshotReader:
     ) -> None:
         self._tasks, self._peers, self._replay, self._cache = tasks, peers, replay, cache
         self._read, self._image, self._pause_ms = read, image, pause_ms
-        self._mains: dict[int, Subscription] = {}
+        self._mains: dict[int, MainSubscription] = {}
         self._shown: dict[Key, ShownPartition] = {}
         self._applied: Gate[None] = Gate(tasks)
         """Opens when the next snapshot is applied."""
@@ -81,7 +81,7 @@ class SnapshotReader:
             self._mains.pop(main).ended = True
             self._forget(main)
         for main in sorted(set(mains) - set(self._mains)):
-            subscription = self._mains[main] = Subscription(main)
+            subscription = self._mains[main] = MainSubscription(main)
             self._tasks.start(self._poll(subscription))
 
     # Reads ------------------------------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ class SnapshotReader:
 
     # Sessions ---------------------------------------------------------------------------------------------------
 
-    async def _poll(self, subscription: Subscription) -> None:
+    async def _poll(self, subscription: MainSubscription) -> None:
         while not subscription.ended:
             asked = GetPartitionSnapshot(subscription.session, subscription.epoch, subscription.commit)
             try:
@@ -130,7 +130,7 @@ class SnapshotReader:
                 await self._take(subscription, result.values)
                 await self._tasks.sleep(self._pause_ms)
 
-    async def _take(self, subscription: Subscription, values: dict[str, Any]) -> None:
+    async def _take(self, subscription: MainSubscription, values: dict[str, Any]) -> None:
         """Take an answer: replay the WAL up to its end, and then apply its snapshots (ZR-45, ZR-47)."""
         if values["session"] != subscription.session:
             self._reset(subscription)
@@ -143,13 +143,13 @@ class SnapshotReader:
         if not subscription.ended:
             self._apply(subscription, values["partitions"])
 
-    def _keep(self, subscription: Subscription, record: Any) -> None:
+    def _keep(self, subscription: MainSubscription, record: Any) -> None:
         for evicted in self._cache.put(record):
             stored = self._image().streams.get(evicted.stream)
             if stored is not None and rule("ZR-51", stored.end < evicted.end):
                 subscription.commit = True
 
-    def _reset(self, subscription: Subscription) -> None:
+    def _reset(self, subscription: MainSubscription) -> None:
         """ZR-52. Begin anew with a main: nothing of it is shown until it has sent it again."""
         subscription.session = subscription.epoch = 0
         subscription.replayed = None
@@ -160,7 +160,7 @@ class SnapshotReader:
 
     # Snapshots --------------------------------------------------------------------------------------------------
 
-    def _apply(self, subscription: Subscription, found: Iterable[PartitionSnapshot]) -> None:
+    def _apply(self, subscription: MainSubscription, found: Iterable[PartitionSnapshot]) -> None:
         given = list(found)
         added = {(each.topic, each.partition) for each in given if each.operation == "ADD"}
         again = any(each.operation == "REMOVE" and (each.topic, each.partition) in added for each in given)

@@ -10,7 +10,7 @@ from impl.records import Range, S3Stream, StreamState
 from impl.sim.check import CheckResult, Question, check
 from impl.sim.event_log import AppendedBatch, Event
 from impl.sim.options import Options
-from impl.sim.shown import beyond
+from impl.sim.visibility import beyond
 from impl.sim.zones import ZoneTraffic, zone_of
 
 
