@@ -1,4 +1,4 @@
-"""The links in the WALs of a bucket, read from its bytes and not from any node: none may dangle (I-2)."""
+"""The links in the WALs of a bucket, read from its bytes and not from any node. None that is needed dangles (I-1)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from impl.broker import wal_format
 from impl.broker.wal_format import WalPlace, WalRecord, decode_record
 from impl.broker.zones import blocks
 from impl.broker.zones.links import decode_link, key_of, resolved, span_of
+from impl.metadata.image import Image
 
 WAL_FOLDER, CHANNEL_FOLDER = "wal/", "channel/"
 
@@ -22,14 +23,23 @@ def resolve(record: WalRecord, objects: Mapping[str, bytes]) -> WalRecord | None
     return resolved(record, link, blocks.decode(decode_record(data[begin:end], begin).payload))
 
 
-def dangling(objects: Mapping[str, bytes]) -> list[str]:
-    """The links that a recovery could meet and could not resolve, in words."""
+def dangling(objects: Mapping[str, bytes], image: Image) -> list[str]:
+    """The links that a recovery would have to resolve and could not, in words. ``image``: the committed metadata."""
     return [
         f"the link at {record.base} of stream {record.stream} in the WAL of node {node}"
         for node, places in wal_places(objects).items()
         for record in _replayed(node, places, objects)
-        if record.count < 0 and resolve(record, objects) is None
+        if record.count < 0 and is_needed(node, record, image) and resolve(record, objects) is None
     ]
+
+
+def is_needed(node: int, record: WalRecord, image: Image) -> bool:
+    """Whether a recovery keeps a record: it is not committed, and its stream is open, or sealed behind it (RC-02)."""
+    stored = image.streams.get(record.stream)
+    entry = image.active_entry(node, record.stream)
+    if entry is not None:
+        return entry.start < record.end <= entry.to
+    return stored is not None and record.stream in image.opened_on.get(node, ()) and record.base >= stored.end
 
 
 def wal_places(objects: Mapping[str, bytes]) -> dict[int, list[WalPlace]]:

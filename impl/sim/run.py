@@ -275,9 +275,10 @@ class Simulation:
             self._look(f"when {keys[0]} was deleted")
 
     def _look(self, when: str) -> None:
-        """Look for links that dangle: a recovery could begin now (I-2)."""
-        if self.options.zones:
-            self.dangling += (f"{when}, {each}" for each in dangling(self.store.memory.objects))
+        """Look for links that dangle: a recovery could begin now (I-1)."""
+        if isinstance(self.load, PartitionLoad) and self.options.zones:
+            image = self.load.metadata.image
+            self.dangling += (f"{when}, {each}" for each in dangling(self.store.memory.objects, image))
 
     def _started(self, process: Process) -> None:
         self.load.started(process)

@@ -186,12 +186,15 @@ class _View:
         if "partition" in values or action == "shut_down":
             return  # Its consequences have lines of their own.
         if stream is None:
-            yield action.replace("_", " ")
+            numbers = "".join(f" {name} {value}" for name, value in values.items())
+            yield f"{action.replace('_', ' ')}{numbers}"
             return
         if not self._concerns(stream):
             return
-        name, epoch = self._name(stream), values["epoch"]
+        name, epoch = self._name(stream), values.get("epoch")
         match action:
+            case "show":
+                yield f"shows stream {name} up to {values['end']} to its zone"
             case "hear":
                 self._serve(source, stream, epoch)
                 yield f"serves stream {name} under epoch {epoch} from offset {values['next']} on"
@@ -211,7 +214,7 @@ class _View:
         match operation:
             case Put(key, data) if key.startswith("wal/"):
                 batches = [
-                    f"[{record.base}, {record.base + record.count}) of stream {self._name(record.stream)}"
+                    f"{_linked(record)}[{record.base}, {record.end}) of stream {self._name(record.stream)}"
                     for _, record in wal_format.decode(data)
                     if record.stream != wal_format.MARKER and self._concerns(record.stream)
                 ]
@@ -272,3 +275,7 @@ def _said(answers: Sequence[ItemAnswer]) -> str:
     """The errors of an answer; nothing if there are none."""
     errors = sorted({each.error.name for each in answers} - {"NONE"})
     return f": refused, {', '.join(errors)}" if errors else ""
+
+
+def _linked(record: wal_format.WalRecord) -> str:
+    return "a link to " if record.count < 0 else ""

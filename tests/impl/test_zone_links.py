@@ -15,6 +15,8 @@ from impl.broker.zones import blocks
 from impl.broker.zones.blocks import ProduceBlock
 from impl.broker.zones.links import channel_folder, decode_link, key_of, link_to, resolved, span_of
 from impl.broker.zones.snapshot_cache import SnapshotCache
+from impl.metadata.image import Image
+from impl.records import NodeWALUncommittedOffsets, Range, S3Stream, StreamState, UncommittedOffsets
 from impl.sim.links import dangling, resolve
 from impl.zone.encodings import ChannelOffset, WalOffset
 
@@ -102,6 +104,14 @@ def test_the_place_of_a_record_needs_no_list() -> None:
 # Links that dangle ------------------------------------------------------------------------------------------------
 
 
+def image(end: int = 0, node: int = 2, state: StreamState = StreamState.OPENED) -> Image:
+    """Metadata with stream 9, which a node has opened, and which is committed up to ``end``."""
+    found = Image()
+    for record in (S3Stream(9, 4, 0, 0, state), Range(9, 4, 0, 0, end, node)):
+        found.apply(record)
+    return found
+
+
 def linked() -> tuple[Mapping[str, bytes], dict[str, bytes]]:
     """A channel, and a WAL with a link into it."""
     block = ProduceBlock("t", 0, Batch(0, (b"a",)))
@@ -112,8 +122,19 @@ def linked() -> tuple[Mapping[str, bytes], dict[str, bytes]]:
 def test_a_link_without_its_batch_dangles() -> None:
     """As long as a recovery would meet it. The oracle looks at bytes only."""
     bytes_of_channel, bytes_of_wal = linked()
-    assert dangling({**bytes_of_channel, **bytes_of_wal}) == []
-    assert dangling(bytes_of_wal) == ["the link at 0 of stream 9 in the WAL of node 2"]
+    assert dangling({**bytes_of_channel, **bytes_of_wal}, image()) == []
+    assert dangling(bytes_of_wal, image()) == ["the link at 0 of stream 9 in the WAL of node 2"]
+
+
+def test_a_link_that_no_recovery_keeps_does_not_dangle() -> None:
+    """It is committed, or its stream is closed, or open on another node; but a seal may still need it (RC-02)."""
+    _, bytes_of_wal = linked()
+    assert dangling(bytes_of_wal, image(end=1)) == []
+    assert dangling(bytes_of_wal, image(node=3)) == []
+    closed = image(state=StreamState.CLOSED)
+    assert dangling(bytes_of_wal, closed) == []
+    closed.apply(NodeWALUncommittedOffsets(2, (UncommittedOffsets(9, 0, 1),)))
+    assert len(dangling(bytes_of_wal, closed)) == 1
 
 
 def test_a_trimmed_link_does_not_dangle() -> None:
@@ -121,8 +142,8 @@ def test_a_trimmed_link_does_not_dangle() -> None:
     block = ProduceBlock("t", 0, Batch(0, (b"a",)))
     _, (at,) = channel(block)
     record = link_record(block.batch.placed(0, 0), at)
-    assert dangling(wal(record, trim=10_000)) == []
-    assert len(dangling(wal(record, trim=-1))) == 1
+    assert dangling(wal(record, trim=10_000), image()) == []
+    assert len(dangling(wal(record, trim=-1), image())) == 1
 
 
 def test_a_late_object_of_an_old_process_does_not_dangle() -> None:
@@ -130,7 +151,7 @@ def test_a_late_object_of_an_old_process_does_not_dangle() -> None:
     _, bytes_of_wal = linked()
     data, _ = encode(0, 2, 4, -1, [WalRecord(9, 4, 0, 1, b"")])
     newer = {WalPlace(4, 0, end_of(0, len(data))).key(folder_of(2)): data}
-    assert dangling({**bytes_of_wal, **newer}) == []
+    assert dangling({**bytes_of_wal, **newer}, image()) == []
 
 
 # The cache of a reader --------------------------------------------------------------------------------------------

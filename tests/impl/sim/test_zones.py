@@ -10,6 +10,7 @@ from impl.records import Range, S3Stream, StreamState
 from impl.sim.check import CheckResult, Question, check
 from impl.sim.event_log import AppendedBatch, Event
 from impl.sim.options import Options
+from impl.sim.timeline import timeline
 from impl.sim.visibility import beyond
 from impl.sim.zones import ZoneTraffic, zone_of
 
@@ -103,3 +104,12 @@ def test_a_run_is_made_twice() -> None:
     one, two = zoned(5), zoned(5)
     assert list(one.run.history.lines()) == list(two.run.history.lines())
     assert (one.run.faults, one.run.counts, one.run.decided) == (two.run.faults, two.run.counts, two.run.decided)
+
+
+def test_a_finding_has_a_timeline() -> None:
+    """The steps of zone routing have no epoch of a stream, or no stream at all."""
+    found = zoned(0, faults="none", without=("M-16",))
+    rows = "\n".join(timeline(found.run))
+    assert "to its zone" in rows
+    assert "a link to [" in rows
+    assert "report route epoch epoch" in rows
