@@ -35,9 +35,13 @@ class Bench:
         self.leads = True
         self.uploads: list[tuple[Gate[None], Gate[None]]] = []
         """The lazy commits: the gates of the upload and of the trim."""
+        self.halts: list[str] = []
+        self.refusal = E.NONE
         calls = Calls(self.tasks)
         self.calls = calls
-        self.epochs = NodeEpochs(self.tasks, calls, cast("Uploader", self), Identity(2, 9), LINGER_MS)
+        self.epochs = NodeEpochs(
+            self.tasks, calls, cast("Uploader", self), Identity(2, 9), LINGER_MS, self.halts.append
+        )
         self.main = Main(
             *(self.tasks, cast("Host", self), cast("ChannelReader", self), self.epochs), frozenset(switches)
         )
@@ -80,7 +84,7 @@ class Bench:
         found = self.tasks.run(self.tasks.now + ms)
         self.outputs += found
         for each in [each for each in found if isinstance(each, wire.Request)]:
-            self.calls.replied(wire.Reply(0, each.id, (wire.ItemAnswer(E.NONE),)))
+            self.calls.replied(wire.Reply(0, each.id, (wire.ItemAnswer(self.refusal),)))
             self.run()
         return found
 
@@ -241,6 +245,14 @@ def test_a_failed_commit_is_begun_again(looking: Bench) -> None:
     looking.uploads.pop()[0].fail(FailedError("no"))
     looking.run()
     assert reported(looking, 3) == [3]
+
+
+def test_a_process_with_a_successor_halts(looking: Bench) -> None:
+    """Its report is refused, and it would be refused for ever (ZG-3)."""
+    looking.refusal = E.NODE_EPOCH_EXPIRED
+    assert reported(looking, 3) == [3]
+    assert looking.halts == ["the controller answers NODE_EPOCH_EXPIRED"]
+    assert len(reported(looking, 4)) == 1
 
 
 @pytest.mark.parametrize(("switches", "found"), [((), []), (("ZG-2",), [4])])

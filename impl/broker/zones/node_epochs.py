@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from impl import wire
-from impl.broker.calls import Calls
+from impl.broker.calls import Calls, ControllerError
 from impl.broker.messages import Identity, StepEvent
 from impl.broker.uploader import Uploader
 from impl.rules import rule
@@ -19,13 +21,21 @@ class NodeEpochs:
     """The requests of a process that are in flight, by epoch, and its commits.
 
     ``known``: the cluster's epochs as this process knows them. ``linger_ms``: how long a commit waits for an upload
-    that begins by itself (ZR-61).
+    that begins by itself (ZR-61). ``halt``: ends the process.
     """
 
-    def __init__(self, tasks: Tasks, calls: Calls, uploader: Uploader, identity: Identity, linger_ms: int) -> None:
+    def __init__(
+        self,
+        tasks: Tasks,
+        calls: Calls,
+        uploader: Uploader,
+        identity: Identity,
+        linger_ms: int,
+        halt: Callable[[str], None],
+    ) -> None:
         self.known = FIRST
         self._tasks, self._calls, self._uploader, self._identity = tasks, calls, uploader, identity
-        self._linger_ms = linger_ms
+        self._linger_ms, self._halt = linger_ms, halt
         self._manager = CommitManager()
         self._requests = 0
 
@@ -64,6 +74,9 @@ class NodeEpochs:
                     await trimmed.wait()
             identity = self._identity
             await self._calls.call(wire.ReportRouteEpoch(identity.node, identity.epoch, epoch))
+        except ControllerError as error:
+            # A newer process of the node is registered, so this one can do nothing more.
+            self._halt(f"the controller answers {error.error.name}")
         except FailedError:
             self._manager.ended("trim", ok=False)
         else:

@@ -73,7 +73,7 @@ class Zones:
         self._settings, self._as_built = settings, as_built
         self._view = ZoneView(is_dual=settings.is_dual)
         self._channel = RouterChannel(tasks, bucket, identity, settings.channel)
-        self._epochs = NodeEpochs(tasks, calls, uploader, identity, settings.linger_ms)
+        self._epochs = NodeEpochs(tasks, calls, uploader, identity, settings.linger_ms, halt)
         self._forwarder = Forwarder(tasks, self._peers, identity.node)
         # The end of the log cache: the WAL may be ahead of it, and an upload takes only what the cache has (ZG-7).
         self._server = SnapshotServer(
