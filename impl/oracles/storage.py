@@ -44,6 +44,6 @@ def storage(calls: CallsByStream, stored: BucketContents) -> Iterator[Violation]
 
 
 def unresolved(dangling: Sequence[str]) -> Iterator[Violation]:
-    """Find links to batches that were gone when a process ended, though a recovery would have needed them (I-2)."""
+    """Find links to batches that were gone when a process ended, though a recovery would have needed them (I-1)."""
     for each in dangling:
         yield Violation("storage", -1, f"{each} dangles")

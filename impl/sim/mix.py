@@ -71,7 +71,7 @@ def question(number: int, without: tuple[str, ...] = (), faults: tuple[str, ...]
 
 
 def numbers(runs: int) -> tuple[int, ...]:
-    """The numbers of so many runs, and of the runs with zones beside them."""
+    """The numbers of ``runs`` runs without zones, and of one run with zones for every ten of them."""
     return (*range(min(runs, RUNS)), *range(RUNS, RUNS + runs // ZONED))
 
 

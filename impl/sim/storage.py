@@ -80,7 +80,7 @@ def _records(data: bytes) -> Iterator[WalRecord]:
 
 
 def _wal(objects: dict[str, bytes]) -> Iterator[WalRecord]:
-    """The records of all WALs above their trims, and those that links there stand for."""
+    """The records of all WALs above their trims. A link is replaced by its batch, or left out if that is gone."""
     for node, places in wal_places(objects).items():
         folder = wal_format.folder_of(node)
         # The newest object has the newest trim of the WAL.

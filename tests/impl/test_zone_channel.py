@@ -73,7 +73,7 @@ def store() -> MemoryStore:
 
 
 def test_records_are_read_where_they_lie(store: MemoryStore) -> None:
-    """Also those that share an object, in which they are sorted by their targets (ZR-16)."""
+    """Two records share an object, which sorts them by their targets (ZR-16). Each is found at its offset."""
     process = Process(store, 1, WalLimits(bulk=10_000, linger_ms=10)).start()
     gates = [process.send("b", target=9), process.send("a", target=3)]
     process.run()

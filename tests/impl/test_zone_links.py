@@ -158,7 +158,7 @@ def test_a_late_object_of_an_old_process_does_not_dangle() -> None:
 
 
 def put(cache: SnapshotCache, *spans: tuple[int, int], stream: int = 1) -> list[tuple[int, int]]:
-    """Put records with these offsets. Returns those that were evicted."""
+    """Put records with these offsets. Returns the offsets of the evicted records."""
     gone = [each for base, end in spans for each in cache.put(WalRecord(stream, 0, base, end - base, b"x"))]
     return [(each.base, each.end) for each in gone]
 

@@ -227,7 +227,9 @@ def _again(row: GuardRow, lack: Lack) -> GuardEvidence:
 
 
 def reached(number: int, label: str, kinds: Sequence[str], before: GuardRow | None = None) -> tuple[str, ...]:
-    """A small set of kinds of faults with which a run of the mix still reaches a rule. ``kinds``: those that happened.
+    """A small set of kinds of faults with which a run of the mix still reaches a rule.
+
+    ``kinds``: the kinds that happened in the run.
 
     Each kind is left out in turn; it stays out if the rule then decides something anyhow. ``before``: the row of an
     earlier trial, whose kinds are small enough if they still reach the rule in the same run.

@@ -20,7 +20,6 @@ class StoredBlock(msgspec.Struct, frozen=True):
 
     epoch: int
     offset: bytes
-    order_hint: int
 
 
 class NotStartedError(FailedError):
@@ -70,12 +69,7 @@ class RouterChannel:
         at = WalOffset(self._identity.epoch, offset, record.size)
         assert ended.epoch is not None, "the append has ended"
         found = ChannelOffset(0, order_hint, self._identity.node, record.stream, at)
-        return StoredBlock(ended.epoch, found.encode(), order_hint)
-
-    @property
-    def epoch(self) -> int:
-        """The current route epoch, 0 before the first."""
-        return self._epochs.epoch
+        return StoredBlock(ended.epoch, found.encode())
 
     def switch(self, epoch: int) -> None:
         """Go on to a newer route epoch (ZR-20)."""

@@ -35,7 +35,7 @@ class SentPartition(msgspec.Struct):
 
 
 class SnapshotSession(msgspec.Struct):
-    """``epoch``: the number of answers. ``uploads``: those that are under way for this session (ZR-40)."""
+    """``epoch``: the number of answers. ``uploads``: how many uploads for this session have not ended (ZR-40)."""
 
     number: int
     used: int
@@ -157,7 +157,7 @@ class SnapshotServer:
 
 
 def _snapshot(operation: str, key: Key, log: PartitionLog) -> PartitionSnapshot:
-    """A partition with all appends, also those that are under way."""
+    """A partition up to the end of its newest append, which may not be durable yet."""
     segments = tuple((each.base, each.log.start, each.log.end) for each in log.segments.segments)
     stream = log.ids.get(LOG, -1)
     return PartitionSnapshot(operation, *key, log.leader_epoch, stream, log.segments.start, log.segments.end, segments)
