@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from impl.broker.messages import StepEvent
+from impl.broker import wal_format
+from impl.broker.messages import FindLeaders, Produce, StepEvent, StoreRequest
 from impl.metadata.log import MetadataBatch
 from impl.records import Range, S3Stream, StreamState
 from impl.sim.check import CheckResult, Question, check
@@ -13,6 +14,7 @@ from impl.sim.options import Options
 from impl.sim.timeline import timeline
 from impl.sim.visibility import beyond
 from impl.sim.zones import ZoneTraffic, zone_of
+from impl.store.interface import Delete, Put
 
 
 def zoned(seed: int, faults: str = "all", without: tuple[str, ...] = (), switches: tuple[str, ...] = ()) -> CheckResult:
@@ -34,14 +36,33 @@ def test_no_data_cross_zones(seed: int) -> None:
     assert found.run.decided["M-22"] > 20
 
 
-def test_without_zones_data_cross() -> None:
-    """The count is of the clients' messages, so a cluster that routes nothing shows them."""
+def test_bytes_count_where_they_go() -> None:
+    """Batches and reads of clients are data, and all else is metadata; nodes and clients take turns in the zones."""
     traffic = ZoneTraffic(3)
-    assert [zone_of(node, 3) for node in (1, 2, 3, 4)] == ["a", "b", "c", "a"]
-    traffic.peers(1, 2, {"answers": b"12345"})
-    traffic.peers(1, 4, {})
-    assert traffic.counts()["bytes of metadata between zones"] > traffic.counts()["bytes of metadata within zones"] > 0
+    assert [zone_of(number, 3) for number in (1, 2, 3, 4)] == ["a", "b", "c", "a"]
+    sent = Produce("t", 0, (b"12345",))
+    traffic.client(1, 4, sent, sent)
+    assert traffic.counts()["bytes of data within zones"] > 5
     assert traffic.counts()["bytes of data between zones"] == 0
+    traffic.client(1, 2, sent, sent)
+    traffic.client(1, 2, FindLeaders("t"), {})
+    traffic.peers(1, 3, {"answers": b"12345"})
+    counts = traffic.counts()
+    assert counts["bytes of data between zones"] == counts["bytes of data within zones"]
+    assert counts["bytes of metadata between zones"] > 0
+    assert counts["bytes of metadata within zones"] == 0
+
+
+def test_the_oracles_of_zones_have_something_to_judge() -> None:
+    """A run writes links, shows partitions to other zones, trims channels, and commits route epochs."""
+    events = zoned(0, faults="none").run.log.events
+    steps = {subject.action for _, _, _, subject in events if isinstance(subject, StepEvent)}
+    assert {"show", "report_route_epoch"} <= steps
+    stored = [subject.operation for _, _, _, subject in events if isinstance(subject, StoreRequest)]
+    deleted = [key for each in stored if isinstance(each, Delete) for key in each.keys]
+    assert any(key.startswith("channel/") for key in deleted)
+    logs = [each for each in stored if isinstance(each, Put) and each.key.startswith("wal/")]
+    assert any(record.count < 0 for each in logs for _, record in wal_format.decode(each.data))
 
 
 @pytest.mark.parametrize(
