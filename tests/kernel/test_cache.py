@@ -48,7 +48,8 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A cache that holds the kernel, filled by two processes that started at once."""
     cache = tmp_path_factory.mktemp("cache")
     both = [started(cache), started(cache)]
-    assert all(compiled_by(process) > 0 for process in both)
+    # On a busy machine one of them may end before the other looks into the cache.
+    assert sum([compiled_by(process) for process in both]) > 0
     return cache
 
 
