@@ -76,7 +76,7 @@ def conform(
     joint
         How many streams to judge together, or all; otherwise one, or all of a few if the model needs it.
     project
-        The sort of which one element is judged at a time; otherwise Stream.
+        The sort of which one element is judged at a time; otherwise Stream, or Request in `route_epoch`.
     window
         How many values of a Nat to keep at once: NAT=N. May be repeated.
     stream

@@ -169,3 +169,37 @@ def test_a_number_that_is_left_out_has_no_answer(tmp_path: Path) -> None:
     body, *_ = LOOPS["in the value"]
     asked = [("level_is", {"s": stream, "v": number}) for stream, number in (("s1", 2), ("s2", 1))]
     assert said(body, tmp_path, ("mark", {"s": "s1", "p": "a"}), *asked).kind == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_divisible"),
+    [
+        ("False if any(self.hit[t, n] for t in Stream) else self.on[p]", True),
+        ("False if all(self.hit[t, n] for t in Stream) else self.on[p]", False),
+        ("True if all(self.hit[t, n] for t in Stream) else self.on[p]", True),
+        ("True if any(self.hit[t, n] for t in Stream) else self.on[p]", False),
+        ("all(self.hit[t, n] for t in Stream) if self.on[p] else True", True),
+        ("any(self.hit[t, n] for t in Stream) if self.on[p] else True", False),
+        ("not (False if all(self.hit[t, n] for t in Stream) else self.on[p])", True),
+        ("not (True if all(self.hit[t, n] for t in Stream) else self.on[p])", False),
+        # It means `any and on`; the judge need not see that the other branch is constant.
+        ("self.on[p] if any(self.hit[t, n] for t in Stream) else False", False),
+    ],
+)
+def test_a_choice_is_divided_only_if_fewer_streams_make_it_weaker(condition: str, is_divisible: bool) -> None:
+    """A world with one stream must not refuse what all streams together allow."""
+    with loaded(_text(f'require({condition}, "R-4")')) as found:
+        division = project(compile_model(found), "Stream", frozenset())
+    assert (division.problem is None) == is_divisible
+    assert division.weak == ({"mark": ("R-4",)} if is_divisible else {})
+
+
+def test_one_stream_allows_what_another_stream_refuses(tmp_path: Path) -> None:
+    """A rule about all streams is judged in each stream alone: together, the second step is impossible."""
+    body = 'require(False if any(self.hit[t, n] for t in Stream) else True, "R-4")\nself.hit[s, n] = True'
+    events: tuple[Event, ...] = (MARK, ("mark", {"s": "s2", "p": "a", "n": 2}))
+    assert said(body, tmp_path, *events).kind == "conforms"
+    assert said(body, tmp_path, *events, joint=0).kind == "impossible"
+    # The same stream is judged either way.
+    for joint in (None, 0):
+        assert said(body, tmp_path, MARK, MARK, joint=joint).kind == "impossible"

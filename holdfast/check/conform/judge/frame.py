@@ -22,8 +22,8 @@ from holdfast.ir.system import Scope, System
 from holdfast.lower.layout import Layout
 from holdfast.lower.python.prune import prune
 
-STREAM = "Stream"
-"""The sort that is projected if no option names one."""
+PROJECTED = ("Stream", "Request")
+"""The sorts that are projected if no option names one: the first of them that the model has."""
 
 MOST_SIZES = 128
 """The limit of sizes for which a frame keeps a compiled model; the one that was unused for longest goes first."""
@@ -117,11 +117,11 @@ class Frame:
         return cls(system, dropped, used, found)
 
     def sort(self, wanted: str | None) -> str | None:
-        """The sort to project: ``wanted``, or else Stream if it exists. Raises UsageError for an unknown sort."""
+        """The sort to project: ``wanted``, or else one of PROJECTED. Raises UsageError for an unknown sort."""
         known = [sort.name for sort in self.system.sorts]
         if wanted is not None and wanted not in known:
             raise UsageError(f"{self.system.name} has no sort {wanted}; it has {', '.join(known) or 'none'}")
-        return wanted or (STREAM if STREAM in known else None)
+        return wanted or next((sort for sort in PROJECTED if sort in known), None)
 
 
 def _literals(system: System, nat: str, used: Uses, said: Mapping[int, int]) -> tuple[int, ...]:

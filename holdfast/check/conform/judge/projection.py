@@ -24,7 +24,9 @@ from holdfast.ir.expr import (
     Arithmetic,
     Expr,
     Fold,
+    IfElse,
     Implies,
+    Lit,
     Name,
     Not,
     Or,
@@ -144,6 +146,13 @@ class _Quantifiers:
                 self._weaker(right, positive=positive)
             case Ruled(arg=arg):
                 self._weaker(arg, positive=positive)
+            case IfElse(cond, then, orelse) if not self._ranges(cond):
+                self._weaker(then, positive=positive)
+                self._weaker(orelse, positive=positive)
+            case IfElse(cond, Lit(bool(value)), orelse):
+                # `if cond: return False` means `not cond and orelse`, and `if cond: return True` means `cond or orelse`.
+                self._weaker(cond, positive=positive is value)
+                self._weaker(orelse, positive=positive)
             case Quantified(kind=kind, domain=domain, body=body):
                 if domain == self.sort and (kind == "all") is not positive:
                     raise _Indivisible(self.at, f"asks for {kind} element of {self.sort}")
