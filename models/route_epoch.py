@@ -30,10 +30,11 @@ from __future__ import annotations
 from typing import Self
 
 from holdfast.lang import Scope, action, equivalent, liveness, missing, outcomes, require, rule, step, witness
-from models.parts.channels import Channels, Epoch, Main, Phase, Proxy, Request
+from models.parts.channel_log import ChannelLog
+from models.parts.channels import Epoch, Main, Phase, Proxy, Request
 
 
-class RouteEpoch(Channels):
+class RouteEpoch(ChannelLog):
     """Proxies, mains and the controller, and how they agree on channel records that nobody needs any more."""
 
     tiny = Scope({Proxy: 1, Main: 2, Request: 1, Epoch: 4}, budgets={"crash": 1})
@@ -277,7 +278,7 @@ class RouteEpoch(Channels):
                 if rule("M-15"):
                     self.phase[r] = Phase.TRIMMED
                     self.acked[r] = False
-        self.reset_wal(m)
+        self.empty_wal(m)
         self.serving[m] = False
 
     @action
@@ -285,7 +286,7 @@ class RouteEpoch(Channels):
         """A main comes back. It has recovered its WAL (F3) and applied the record that unfences it (F14)."""
         require(not self.up[m] and not self.serving[m], "F-03")
         self.check_links(m)
-        self.reset_wal(m)
+        self.empty_wal(m)
         self.up[m] = True
         if rule("F-14"):
             self.known[m] = self.fenced
@@ -302,12 +303,6 @@ class RouteEpoch(Channels):
         if rule("M-14", self.phase[r] == Phase.UPLOADED):
             return False
         return self.is_in_wal(r)
-
-    def reset_wal(self, m: Main) -> None:
-        """The WAL of m loses the links whose batches are uploaded."""
-        for r in Request:
-            if self.target[r, m] and self.phase[r] == Phase.UPLOADED:
-                self.phase[r] = Phase.TRIMMED
 
     # What names an action (the other properties stand in parts/channels.py) -------------------------------------
 

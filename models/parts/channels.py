@@ -143,6 +143,14 @@ class Channels(Model):
         last = self.report[m]
         return last is not None and e <= last
 
+    # Effects --------------------------------------------------------------------------------------------------
+
+    def empty_wal(self, m: Main) -> None:
+        """The WAL of m loses the links whose batches are uploaded."""
+        for r in Request:
+            if self.target[r, m] and self.phase[r] == Phase.UPLOADED:
+                self.phase[r] = Phase.TRIMMED
+
     # Properties -----------------------------------------------------------------------------------------------
 
     @invariant
