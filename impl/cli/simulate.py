@@ -24,6 +24,7 @@ from impl.sim.case_file import CaseError, read_case
 from impl.sim.check import CheckResult, Question
 from impl.sim.conformance.log import conform_log
 from impl.sim.conformance.partitions import partition_logs
+from impl.sim.conformance.routes import route_log
 from impl.sim.timeline import timeline as timeline_of
 
 KEEP = Path("corpus")
@@ -75,6 +76,7 @@ def simulate(
     log
         Write the event log of the run to this file, in the form that `holdfast conform` reads with --map. With
         --partitions, each partition also gets a log of its own beside it: run.0.ndjson, run.1.ndjson for run.ndjson.
+        With --zones, run.routes.ndjson is the log of the route epochs, which needs no --map.
     history
         Write the operations of the clients to this file, one line of JSON for each begin and each end. With --scenario:
         the sizes of the histories that are moved (1GB,1TB,10TB).
@@ -163,7 +165,7 @@ def simulate(
     if seeds is None:
         checked = simulations.run_one(is_kept=file is None)
         if checked is not None:
-            _write_files(checked, log, history_file, elects=question.generation == "G1")
+            _write_files(checked, log, history_file, question)
             shown = timeline_of(checked.run) if timeline and not checked.violations else []
     else:
         simulations.run_many(jobs)
@@ -201,11 +203,16 @@ def _numbers(seed: int | None, seeds: str | None) -> range:
     return range(begin, end + 1)
 
 
-def _write_files(checked: CheckResult, log: Path | None, history: Path | None, *, elects: bool) -> None:
-    """Write the logs and the history of a run. The log of partition 0 is events.0.ndjson beside events.ndjson."""
+def _write_files(checked: CheckResult, log: Path | None, history: Path | None, question: Question) -> None:
+    """Write the logs and the history of a run. The log of partition 0 is events.0.ndjson beside events.ndjson.
+
+    The log of route epochs is events.routes.ndjson.
+    """
     if log is not None:
         write(log, conform_log(checked.run.log).decode())
-        for number, text in partition_logs(checked.run.log, elects=elects).items():
+        for number, text in partition_logs(checked.run.log, elects=question.generation == "G1").items():
             write(log.with_name(f"{log.stem}.{number}{log.suffix}"), text.decode())
+        if question.options.zones:
+            write(log.with_name(f"{log.stem}.routes{log.suffix}"), route_log(checked.run.log).decode())
     if history is not None:
         write(history, "".join(f"{line}\n" for line in checked.run.history.lines()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from impl.broker.messages import Identity
+from impl.broker.messages import Identity, StepEvent
 from impl.broker.wal import Wal, WalLimits
 from impl.broker.wal_format import WalRecord
 from impl.broker.zones.blocks import ProduceBlock
@@ -68,8 +68,10 @@ class RouterChannel:
         self._offsets[record.base] = offset
         at = WalOffset(self._identity.epoch, offset, record.size)
         assert ended.epoch is not None, "the append has ended"
-        found = ChannelOffset(0, order_hint, self._identity.node, record.stream, at)
-        return StoredBlock(ended.epoch, found.encode())
+        found = ChannelOffset(0, order_hint, self._identity.node, record.stream, at).encode()
+        values = {"main": record.stream, "epoch": ended.epoch, "at": found}
+        self._tasks.outputs.append(StepEvent("send_batch", values))
+        return StoredBlock(ended.epoch, found)
 
     def switch(self, epoch: int) -> None:
         """Go on to a newer route epoch (ZR-20)."""

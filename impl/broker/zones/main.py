@@ -51,11 +51,12 @@ class Main:
 
     async def take(self, call: PeerCall, body: RouteBatches) -> None:
         """Take the batches of a request, and answer when all of them are done."""
-        number = self._epochs.admit(body.route_epoch)
+        batches = Forward.decode(body.data).offsets
+        number = self._epochs.admit(body.route_epoch, batches)
         if number is None:
             self._answer(call, E.UNKNOWN_SERVER_ERROR, {})
             return
-        items = [self._start(offset) for offset in Forward.decode(body.data).offsets]
+        items = [self._start(offset) for offset in batches]
         deadline = self._tasks.now + TIMEOUT_MS
         answers = [await self._ended(item, deadline) for item in items]
         if any(name == E.UNKNOWN_SERVER_ERROR.name for name, _ in answers):

@@ -39,23 +39,32 @@ class NodeEpochs:
         self._manager = CommitManager()
         self._requests = 0
 
-    def admit(self, epoch: int) -> int | None:
-        """Count a request as in flight. Returns its number; None if its epoch is fenced (steps 1 and 2)."""
+    def admit(self, epoch: int, batches: tuple[bytes, ...]) -> int | None:
+        """Count a request as in flight. Returns its number; None if its epoch is fenced (steps 1 and 2).
+
+        ``batches``: where the batches of the request lie.
+        """
         self._requests += 1
-        if self._manager.admit(self._requests, epoch):
-            return self._requests
-        self._manager.forget(self._requests)
+        number, admitted = self._requests, self._manager.admit(self._requests, epoch)
+        values = {"request": number, "epoch": epoch, "batches": batches}
+        self._tasks.outputs.append(StepEvent("admit_batches" if admitted else "refuse_batches", values))
+        if admitted:
+            return number
+        self._manager.forget(number)
         return None
 
     def finish(self, number: int) -> None:
         """A request has ended: nothing of it is under way any more."""
         self._manager.finish(number)
         self._manager.forget(number)
+        self._tasks.outputs.append(StepEvent("finish_batches", {"request": number}))
 
     def learn(self, record: RouteEpochRecord) -> None:
         """The metadata have a newer record (ZR-58)."""
         self.known = record
         self._manager.learn(record.fenced)
+        values = {"committed": record.committed, "fenced": record.fenced, "current": record.current}
+        self._tasks.outputs.append(StepEvent("learn_epochs", values))
 
     async def run(self) -> None:
         """Look every second whether a commit is to begin (ZR-59)."""

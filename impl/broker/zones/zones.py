@@ -169,7 +169,7 @@ class Zones:
 
     async def _append(self, block: ProduceBlock, stored: StoredBlock) -> dict[str, Any]:
         """Append a batch that this broker leads itself. It counts as a forwarded one does; as built it does not."""
-        number = None if "ZG-1" in self._as_built else self._epochs.admit(stored.epoch)
+        number = None if "ZG-1" in self._as_built else self._epochs.admit(stored.epoch, (stored.offset,))
         if number is None and "ZG-1" not in self._as_built:
             raise RefusedError("ZG-1", E.LEADER_NOT_AVAILABLE)
         name, values = await self._main.append(block, stored.offset)

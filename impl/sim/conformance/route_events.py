@@ -1,0 +1,123 @@
+"""What the log of route epochs is made of: the steps of brokers, and the controller's changes to epochs and streams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from impl import wire
+from impl.broker.messages import StepEvent
+from impl.controller.nodes import REGISTRY_KEY
+from impl.controller.routes import reported, route_epochs
+from impl.metadata.image import Image
+from impl.metadata.log import replay
+from impl.sim.conformance.links import Links, batch_name
+from impl.sim.conformance.takeovers import NEVER
+from impl.sim.event_log import AppendedBatch, Event, ExecutedRequest
+from impl.zone.encodings import ChannelOffset
+
+STEPS = {"send_batch", "admit_batches", "refuse_batches", "finish_batches", "learn_epochs"}
+
+
+class RouteEvent(msgspec.Struct, frozen=True):
+    """A change, at an event of the run.
+
+    ``source``: the process; "" for the controller. ``node``: of the process, or the one that the change is about.
+    """
+
+    index: int
+    kind: str
+    source: str
+    node: int
+    values: dict[str, Any]
+
+
+def route_events(events: list[Event]) -> list[RouteEvent]:
+    """The changes in the order of their effects."""
+    nodes = {name: subject["node"] for _, name, kind, subject in events if kind == "start"}
+    found = [RouteEvent(0, "exists", "", node, {}) for node in sorted(set(nodes.values()))]
+    collector = _Collector(nodes)
+    for index, event in enumerate(events):
+        found += collector.see(index, event)
+    # The batch that uploads a link may also close its stream.
+    return sorted([*found, *collector.of_links()], key=lambda each: (each.index, each.kind != "upload"))
+
+
+class _Collector:
+    def __init__(self, nodes: dict[str, int]) -> None:
+        self._nodes, self._image, self._links = nodes, Image(), Links(nodes)
+        self._opening: dict[int, bool] = {}
+        self._serving: set[str] = set()
+        self._cause: tuple[int, str, str] | None = None
+        """The time, controller and sender of the newest request: the cause of batches that follow at once."""
+
+    def see(self, index: int, event: Event) -> Iterator[RouteEvent]:
+        """The changes of one event, except those of links."""
+        now, name, _, subject = event
+        match subject:
+            case ExecutedRequest():
+                self._cause = now, name, subject.sender
+            case AppendedBatch(lost=False):
+                is_caused = self._cause is not None and self._cause[:2] == (now, name)
+                sender = self._cause[2] if self._cause is not None and is_caused else ""
+                yield from self._write(index, sender, subject)
+            case wire.Request(_, _, wire.RegisterNode(node)) if self._nodes.get(name) == node:
+                if name not in self._serving:
+                    # It has recovered the WAL of the process before it.
+                    self._serving.add(name)
+                    yield RouteEvent(index, "begin", name, node, {})
+            case StepEvent(action, values) if action in STEPS:
+                yield RouteEvent(index, action, name, self._nodes[name], _named(values))
+        if name in self._nodes:
+            self._links.see(index, event, self._image)
+
+    def _write(self, index: int, sender: str, written: AppendedBatch) -> Iterator[RouteEvent]:
+        before = route_epochs(self._image)
+        reports = {node: reported(self._image, node) for node in self._opening}
+        replay((written.batch,), self._image)
+        self._links.write(index, self._image)
+        for node in sorted(set(self._nodes.values())):
+            is_opening = _has_opening(self._image, node)
+            if is_opening != self._opening.get(node, False):
+                kind = "opening" if is_opening else "closed"
+                yield RouteEvent(index, kind, "", node, {"sender": sender})
+            self._opening[node] = is_opening
+            report = reported(self._image, node)
+            if report is not None and report != reports.get(node):
+                yield RouteEvent(index, "report", "", node, {"epoch": report})
+        after = route_epochs(self._image)
+        if after != before:
+            values = {"committed": after.committed, "fenced": after.fenced, "current": after.current}
+            # The controller does not wait for these. Its grace for brokers that leave (ND-30) is not looked at.
+            free = [node for node in self._opening if not self._opening[node] and self._may_be_skipped(node)]
+            yield RouteEvent(index, "record", "", -1, {**values, "free": free})
+
+    def _may_be_skipped(self, node: int) -> bool:
+        is_registered = f"{REGISTRY_KEY}{node}" in self._image.kv
+        return not is_registered or self._image.brokers.get(node) == "fenced"
+
+    def of_links(self) -> Iterator[RouteEvent]:
+        """The changes of links, after the last event."""
+        for link in self._links.all():
+            if link.counts:
+                for kind, index in (("link", link.durable), ("upload", link.uploaded), ("trim", link.trimmed)):
+                    if index < NEVER:
+                        yield RouteEvent(index, kind, "", link.node, {"batch": link.batch})
+
+
+def _named(values: dict[str, Any]) -> dict[str, Any]:
+    """The values of a step, with the names of its batches."""
+    found = dict(values)
+    if "at" in found:
+        found["batch"] = batch_name(ChannelOffset.decode(found.pop("at")))
+    if "batches" in found:
+        found["batches"] = [batch_name(ChannelOffset.decode(each)) for each in found["batches"]]
+    return found
+
+
+def _has_opening(image: Image, node: int) -> bool:
+    """ND-04. Whether a stream is OPENED on the node, or the node has an active entry."""
+    entries = image.entries.get(node, {})
+    return bool(image.opened_on.get(node)) or any(image.active_entry(node, each) is not None for each in entries)
