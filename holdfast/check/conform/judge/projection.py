@@ -150,7 +150,7 @@ class _Quantifiers:
                 self._weaker(then, positive=positive)
                 self._weaker(orelse, positive=positive)
             case IfElse(cond, Lit(bool(value)), orelse):
-                # `if cond: return False` means `not cond and orelse`, and `if cond: return True` means `cond or orelse`.
+                # `if cond: return False` means `not cond and orelse`; with True it means `cond or orelse`.
                 self._weaker(cond, positive=positive is value)
                 self._weaker(orelse, positive=positive)
             case Quantified(kind=kind, domain=domain, body=body):
