@@ -12,7 +12,7 @@ from impl.controller.view import Profile
 from impl.scenario.matching import TOLERANCE, Fields
 from impl.scenario.operation import ScenarioOperation
 from impl.scenario.profile import read_profile
-from impl.scenario.reading import MalformedError, Pairs, documents, items, line_of, malformed, pairs, scalar
+from impl.scenario.reading import MalformedError, Pairs, documents, inside, items, line_of, malformed, pairs, scalar
 from impl.scenario.suggest import unknown
 from impl.scenario.types import Integer, ListOf, Number, String, Struct, may
 from impl.scenario.vocabulary import LATER, OPERATIONS
@@ -176,7 +176,8 @@ def _call(operation: ScenarioOperation, given: Pairs, expected: Pairs, place: ya
     fields, found = dict(operation.arguments), dict(operation.results)
     # A missing selector is reported below, as any missing argument.
     if operation.variants and operation.selector in given:
-        variant = fields[operation.selector].type.value(given[operation.selector][1])
+        with inside(operation.selector):
+            variant = fields[operation.selector].type.value(given[operation.selector][1])
         fields |= operation.variants[variant]
         found |= operation.variant_results.get(variant, {})
     arguments: dict[str, Any] = {}
@@ -185,7 +186,8 @@ def _call(operation: ScenarioOperation, given: Pairs, expected: Pairs, place: ya
             malformed(key, unknown(f"argument of {operation.name}", name, fields), None)
     for name, field in fields.items():
         if name in given:
-            arguments[name] = field.type.value(given[name][1])
+            with inside(name):
+                arguments[name] = field.type.value(given[name][1])
         elif field.required:
             malformed(place, f"{operation.name}: {name} is missing", "add it")
         else:
@@ -195,5 +197,6 @@ def _call(operation: ScenarioOperation, given: Pairs, expected: Pairs, place: ya
     for name, (key, each) in expected.items():
         if name not in results.fields:
             malformed(key, unknown(f"result of {operation.name}", name, results.fields), None)
-        patterns[name] = results.fields[name].type.pattern(each)
+        with inside(name):
+            patterns[name] = results.fields[name].type.pattern(each)
     return OperationCall(line_of(place), arguments, Fields(patterns), {name: arguments[name] for name in given})

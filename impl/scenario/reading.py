@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import yaml
@@ -36,6 +37,16 @@ class MalformedError(Exception):
         super().__init__(f"{file}:{line}: {problem}")
         self.file = file
         self.line = line
+        self.problem = problem
+
+
+@contextmanager
+def inside(name: str) -> Iterator[None]:
+    """Let a problem with the value of an argument or of a result begin with its name."""
+    try:
+        yield
+    except MalformedError as error:
+        raise MalformedError(error.file, error.line, f"{name}: {error.problem}") from None
 
 
 def malformed(node: yaml.Node, problem: str, remedy: str | None = SCHEMA) -> NoReturn:
