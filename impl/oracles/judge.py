@@ -26,7 +26,7 @@ ORACLES: dict[str, Oracle] = {
     "bound": bound,
     "owner": owner,
 }
-NAMES = (*ORACLES, "heal", "storage")
+NAMES = (*ORACLES, "heal", "storage", "zones")
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -41,12 +41,17 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 def judge(
-    history: History, stored: BucketContents | None = None, dangling: Sequence[str] = (), shown: Iterable[str] = ()
+    history: History,
+    stored: BucketContents | None = None,
+    dangling: Sequence[str] = (),
+    shown: Iterable[str] = (),
+    zones: Iterable[str] = (),
 ) -> Verdict:
     """Run all oracles on a history. ``stored``: the bucket after a run that has healed; None if it has not.
 
     ``dangling``: the links that could not be resolved when a process ended; ``storage`` reports them. ``shown``: what a
-    proxy has shown beyond the confirmed end; ``bound`` reports it. Both in words.
+    proxy has shown beyond the confirmed end; ``bound`` reports it. ``zones``: what else breaks a property of zone
+    routing. All three in words.
     """
     try:
         calls = CallsByStream(history)
@@ -64,6 +69,7 @@ def judge(
     found += _heal(calls)
     left = () if stored is None else storage(calls, stored)
     found += islice((*unresolved(dangling), *left), 1)
+    found += (Violation("zones", -1, each) for each in islice(zones, 1))
     looked = {
         "streams": len(calls.streams),
         "acknowledged": sum(len(stream.acked) for stream in calls.streams.values()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from typing import Literal
 
 import msgspec
@@ -16,7 +17,7 @@ from impl.sim.controller_settings import profile_with
 from impl.sim.options import Options
 from impl.sim.run import Run, Simulation, always
 from impl.sim.storage import contents
-from impl.sim.visibility import beyond
+from impl.sim.visibility import beyond, fallen, unreadable
 
 NODE_ERROR = "node error"
 """Stands for the name of an oracle if a node has ended with an error that no rule describes."""
@@ -67,8 +68,10 @@ def judged(run: Run) -> Verdict:
     """The verdict of the oracles on a run. Only a run that has healed has a final bucket to judge."""
     simulation = run.simulation
     stored = bucket(simulation, simulation.store.memory.objects) if run.healed else None
-    shown = beyond(run.log.events) if simulation.options.zones else ()
-    return judge(run.history, stored, simulation.dangling, shown)
+    if not simulation.options.zones:
+        return judge(run.history, stored)
+    events = run.log.events
+    return judge(run.history, stored, simulation.dangling, beyond(events), chain(fallen(events), unreadable(events)))
 
 
 def bucket(simulation: Simulation, objects: dict[str, bytes]) -> BucketContents:

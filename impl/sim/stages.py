@@ -45,17 +45,17 @@ class ProbingClient(Protocol):
 
 
 class Probe:
-    """Tries again and again whether a client can do some operations. ``spawn`` starts a client with them in a phase."""
+    """Tries again and again whether clients can do some operations. ``spawn`` starts one with them in a phase."""
 
     def __init__(self, spawn: Callable[[list[ScriptOperation], str], ProbingClient]) -> None:
         self._spawn = spawn
-        self._client: ProbingClient | None = None
+        self._clients: list[ProbingClient] = []
 
-    def succeeds(self, make: Callable[[], list[ScriptOperation]], phase: str) -> bool:
-        """Whether a client has done all operations; a new one tries after a failure."""
-        if self._client is None:
-            self._client = self._spawn(make(), phase)
-        if not self._client.ended:
+    def succeeds(self, make: Callable[[], list[ScriptOperation]], phase: str, clients: int = 1) -> bool:
+        """Whether each of some new clients has done all operations; others try after a failure."""
+        if not self._clients:
+            self._clients = [self._spawn(make(), phase) for _ in range(clients)]
+        if not all(each.ended for each in self._clients):
             return False
-        failed, self._client = self._client.failed, None
+        failed, self._clients = sum(each.failed for each in self._clients), []
         return not failed

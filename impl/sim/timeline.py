@@ -195,6 +195,8 @@ class _View:
         match action:
             case "show":
                 yield f"shows stream {name} up to {values['end']} to its zone"
+            case "hide":
+                yield f"shows stream {name} no more"
             case "hear":
                 self._serve(source, stream, epoch)
                 yield f"serves stream {name} under epoch {epoch} from offset {values['next']} on"

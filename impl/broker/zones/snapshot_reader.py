@@ -156,7 +156,12 @@ class SnapshotReader:
         self._forget(subscription.main)
 
     def _forget(self, main: int) -> None:
-        self._shown = {key: each for key, each in self._shown.items() if each.main != main}
+        for key in [key for key, each in self._shown.items() if each.main == main]:
+            self._hide(key)
+
+    def _hide(self, key: Key) -> None:
+        stream = self._shown.pop(key).snapshot.stream
+        self._tasks.outputs.append(StepEvent("hide", {"stream": stream}))
 
     # Snapshots --------------------------------------------------------------------------------------------------
 
@@ -171,7 +176,7 @@ class SnapshotReader:
             shown = self._shown.get(key)
             if each.operation == "REMOVE":
                 if shown is not None and shown.main == subscription.main:
-                    del self._shown[key]
+                    self._hide(key)
                 continue
             is_own = shown is not None and shown.main == subscription.main
             if each.operation == "PATCH" and not is_own:
@@ -184,7 +189,9 @@ class SnapshotReader:
                     return
             self._shown[key] = ShownPartition(subscription.main, each, _segments(each))
             if each.segments:
-                self._tasks.outputs.append(StepEvent("show", {"stream": each.stream, "end": each.segments[-1][2]}))
+                spans = [(start, end) for _, start, end in each.segments]
+                values = {"stream": each.stream, "epoch": each.leader_epoch, "end": spans[-1][1], "spans": spans}
+                self._tasks.outputs.append(StepEvent("show", values))
         applied, self._applied = self._applied, Gate(self._tasks)
         applied.open(None)
 

@@ -22,6 +22,8 @@ which would elect a broker that should have been elected long before.
 """
 QUIET_MS = 15_000
 """Longer than any wait between two repetitions of a request, so that a request repeated in vain is noticed (LP-07)."""
+PLACES = (0.0, 0.5, 0.9)
+"""Where readers of zones begin: at these parts of the end of a partition."""
 CANCELS = 1
 """The least number of cancelled moves of a run. The heal phase adds those that the script has not led to."""
 FIRST_VALUE = 1_000_000
@@ -55,6 +57,8 @@ class PartitionHealing:
 
     def run(self) -> str:
         """Run events until all conditions hold. Returns the first that does not hold in time; "" if all do."""
+        # Clients take turns in the zones, so that many of them are one in each zone.
+        zones = self._parts.options.zones
         moves: list[tuple[str, Callable[[], bool]]] = [
             ("partitions were not moved", self._has_moved),
             ("no move was cancelled", self._has_cancelled),
@@ -63,12 +67,17 @@ class PartitionHealing:
         stages: list[tuple[str, Callable[[], bool]]] = [
             ("clients have not ended", self._have_ended),
             ("partitions have no leader that serves", self._is_settled),
+            *(
+                [("a zone cannot read all partitions", lambda: self._probed(self._places, "zones", zones))]
+                if zones
+                else []
+            ),
             *(moves if self._parts.options.more_moves else ()),
             ("partitions take no append", lambda: self._probed(self._appends, "heal")),
             ("sealed entries are not committed", lambda: is_drained(self._metadata.image)),
             ("a node keeps repeating a refused request", self._is_quiet),
-            *([("route epochs are not committed", self._is_committed)] if self._parts.options.zones else []),
-            ("partitions cannot be read", lambda: self._probed(self._reads, "final")),
+            *([("route epochs are not committed", self._is_committed)] if zones else []),
+            ("partitions cannot be read", lambda: self._probed(self._reads, "final", zones or 1)),
         ]
         return missing_of(stages, self._parts.queue, self._parts.advance, BOUND_MS)
 
@@ -124,12 +133,16 @@ class PartitionHealing:
         self._quiet_from = max(self._quiet_from or now, self._parts.cluster.refused_at)
         return now - self._quiet_from >= QUIET_MS
 
-    def _probed(self, make: Callable[[], list[ScriptOperation]], phase: str) -> bool:
-        return self._probe.succeeds(make, phase) and self._is_settled()
+    def _probed(self, make: Callable[[], list[ScriptOperation]], phase: str, clients: int = 1) -> bool:
+        return self._probe.succeeds(make, phase, clients) and self._is_settled()
 
     def _appends(self) -> list[ScriptOperation]:
         begin, self._value = self._value, self._value + len(self._keys())
         return [ScriptOperation(0, 0, "append", key, value=begin + key) for key in self._keys()]
+
+    def _places(self) -> list[ScriptOperation]:
+        """Reads from the start of each partition, and from within (V-3, I-11)."""
+        return [ScriptOperation(0, 0, "fetch", key, part=part) for key in self._keys() for part in PLACES]
 
     def _reads(self) -> list[ScriptOperation]:
         return [ScriptOperation(0, 0, "fetch", key) for key in self._keys()]

@@ -6,15 +6,18 @@ import pytest
 
 from impl.broker import wal_format
 from impl.broker.messages import FindLeaders, Produce, StepEvent, StoreRequest
+from impl.broker.wal_format import WalPlace, WalRecord, encode, end_of, folder_of
+from impl.client.history import History
 from impl.metadata.log import MetadataBatch
+from impl.oracles.judge import judge
 from impl.records import Range, S3Stream, StreamState
 from impl.sim.check import CheckResult, Question, check
 from impl.sim.event_log import AppendedBatch, Event
 from impl.sim.options import Options
 from impl.sim.timeline import timeline
-from impl.sim.visibility import beyond
+from impl.sim.visibility import beyond, fallen, unreadable
 from impl.sim.zones import ZoneTraffic, zone_of
-from impl.store.interface import Delete, Put
+from impl.store.interface import Delete, Get, Put
 
 
 def zoned(seed: int, faults: str = "all", without: tuple[str, ...] = (), switches: tuple[str, ...] = ()) -> CheckResult:
@@ -91,21 +94,107 @@ def test_many_runs_lose_nothing() -> None:
 # Oracles ----------------------------------------------------------------------------------------------------------
 
 
-def step(action: str, **values: int) -> Event:
+def step(action: str, name: str = "b1.0", **values: object) -> Event:
     """A step of a process in the log of a run."""
-    return 0, "b1.0", "step", StepEvent(action, values)
+    return 0, name, "step", StepEvent(action, values)
+
+
+def committed(end: int) -> Event:
+    """The metadata have stream 7 up to an offset."""
+    batch = MetadataBatch((S3Stream(7, 0, 0, 0, StreamState.OPENED), Range(7, 0, 0, 0, end, 1)))
+    return 0, "controller", "batch", AppendedBatch(0, batch)
 
 
 def test_what_is_shown_was_confirmed() -> None:
     """By an ack before, or by the metadata: a recovery uploads records without an ack."""
     ack = step("ack", stream=7, base=4, count=2)
-    committed = AppendedBatch(0, MetadataBatch((S3Stream(7, 0, 0, 0, StreamState.OPENED), Range(7, 0, 0, 0, 9, 1))))
     assert list(beyond([ack, step("show", stream=7, end=6)])) == []
     assert list(beyond([step("show", stream=7, end=6), ack])) == [
         "b1.0 shows stream 7 up to 6, and only 0 is confirmed"
     ]
     assert len(list(beyond([ack, step("show", stream=7, end=7)]))) == 1
-    assert list(beyond([(0, "controller", "batch", committed), step("show", stream=7, end=9)])) == []
+    assert list(beyond([committed(9), step("show", stream=7, end=9)])) == []
+
+
+def show(epoch: int, end: int, *spans: tuple[int, int], name: str = "b1.0") -> Event:
+    """A proxy shows stream 7."""
+    return step("show", name, stream=7, epoch=epoch, end=end, spans=spans or ((0, end),))
+
+
+@pytest.mark.parametrize(
+    ("shown", "falls"),
+    [
+        ([show(4, 3), show(4, 3), show(4, 5), show(5, 5)], False),
+        ([show(4, 3), show(3, 3)], True),  # An owner of before has taken the partition over (M-19).
+        ([show(4, 3), show(5, 2)], True),
+        ([show(4, 3), show(4, 2)], True),
+        ([show(4, 3), step("hide", stream=7), show(3, 2)], False),  # The session was over.
+        ([show(4, 3), step("hide", stream=8), show(3, 3)], True),
+        ([show(4, 3), show(3, 2, name="b1.1")], False),  # Another process has shown nothing yet.
+        ([show(4, 3), step("hide", "b1.1", stream=7), show(3, 3)], True),
+    ],
+)
+def test_what_is_shown_does_not_fall(shown: list[Event], falls: bool) -> None:
+    """Neither the leader epoch nor the end, while the proxy shows the partition."""
+    assert bool(list(fallen(shown))) == falls
+
+
+def of_wal(*ends: int, stream: int = 7) -> tuple[str, bytes]:
+    """An object of the WAL of node 2. It has links of a stream that end at these offsets, without a gap."""
+    records = [WalRecord(stream, 0, base, base - end, b"") for base, end in zip((0, *ends), ends, strict=False)]
+    data, _ = encode(0, 2, 3, -1, records)
+    return WalPlace(3, 0, end_of(0, len(data))).key(folder_of(2)), data
+
+
+def put(stored: tuple[str, bytes], name: str = "b2.0") -> Event:
+    """A main puts an object."""
+    return 0, name, "store", StoreRequest(1, Put(*stored))
+
+
+def get(stored: tuple[str, bytes], name: str = "b1.0") -> Event:
+    """A proxy reads an object."""
+    return 0, name, "store", StoreRequest(1, Get(stored[0]))
+
+
+WAL = of_wal(2, 4)
+"""The records [0, 2) and [2, 4)."""
+
+
+@pytest.mark.parametrize(
+    ("events", "gap"),
+    [
+        ([put(WAL), get(WAL), show(4, 4)], None),
+        ([put(WAL), show(4, 4)], 0),  # The proxy has not read the WAL, and nothing is uploaded (M-17).
+        ([put(WAL), get(WAL, "b1.1"), show(4, 4)], 0),
+        ([get(WAL), put(WAL), show(4, 4)], 0),  # The object was not there yet.
+        ([put(WAL), get(WAL), show(4, 5)], 4),
+        ([put(WAL), committed(4), show(4, 4)], None),
+        ([put(WAL), committed(2), show(4, 4)], 2),
+        ([put(WAL), get(WAL), committed(2), show(4, 4)], None),
+        ([put(of_wal(2, 4, stream=8)), get(of_wal(2, 4, stream=8)), show(4, 4)], 0),
+        # What a log has skipped, since a recovery has truncated it, is not shown.
+        ([committed(2), show(4, 6, (0, 2), (6, 6))], None),
+        ([committed(2), show(4, 6, (0, 2), (4, 6))], 4),
+    ],
+)
+def test_what_is_shown_can_be_read(events: list[Event], gap: int | None) -> None:
+    """It is committed, or the proxy has read it in the WAL (I-11)."""
+    found = list(unreadable(events))
+    assert [each.rpartition("read ")[2] for each in found] == ([] if gap is None else [f"{gap} yet"])
+
+
+def test_a_lost_batch_of_the_metadata_commits_nothing() -> None:
+    """A failover of the controllers has lost it."""
+    event = committed(4)
+    event[3].lost = True
+    assert list(unreadable([event, show(4, 4)])) != []
+
+
+def test_the_verdict_names_what_breaks_zone_routing() -> None:
+    """One objection of them is enough."""
+    history = History()
+    history.missing = ""
+    assert [each.message for each in judge(history, zones=["one", "two"]).violations] == ["one"]
 
 
 @pytest.mark.parametrize(
