@@ -32,7 +32,7 @@ def reported(image: Image, node: int) -> int | None:
 
 def tick_routes(view: View, left: Mapping[int, int]) -> OperationResult:
     """ZR-54, ZR-55. Raise the epochs that are due. ``left``: as in ``runtime_state``."""
-    found = tick(route_epochs(view.image), _counted(view, left), view.now)
+    found = tick(route_epochs(view.image), _counted(view, left), view.now, view.profile.bump_ms)
     return OperationResult() if found is None else OperationResult((_put(EPOCHS_KEY, found.encode()),))
 
 

@@ -9,6 +9,7 @@ import msgspec
 from impl.errors import E
 from impl.metadata.image import Image
 from impl.records import MetadataRecord
+from impl.zone.route_epochs import BUMP_MS
 
 
 class Profile(msgspec.Struct, frozen=True):
@@ -17,7 +18,8 @@ class Profile(msgspec.Struct, frozen=True):
     ``v6``: fast close with entries. ``cancel``: K is KRaft and AutoMQ as built, H preserves the origin. ``handshake``:
     who asks for the election: the source of a move (G0) or its target (G1). ``timer``: ``epoch`` is EL-12 and EL-13;
     ``automq`` is EL-01 to EL-06 as built. ``as_built``: the suspicious spots of AutoMQ that are built in (AM-01 ...);
-    the default mends them all. ``routes``: whether the controller keeps route epochs, for zone routing.
+    the default mends them all. ``routes``: whether the controller keeps route epochs, for zone routing. ``bump_ms``:
+    the time between two bumps of the route epoch (ZR-55).
     """
 
     v6: bool = True
@@ -29,6 +31,7 @@ class Profile(msgspec.Struct, frozen=True):
     unclean_election: bool = False
     object_retention_ms: int = 60_000
     routes: bool = False
+    bump_ms: int = BUMP_MS
 
 
 class View(msgspec.Struct, frozen=True):

@@ -31,13 +31,15 @@ SMALL = Settings(
 SMALL_ZONES = ZoneSettings(
     rack="",
     channel=wal.WalLimits(bulk=600, linger_ms=20, in_flight=4, unflushed=8_000),
-    linger_ms=3_000,
-    trim_delay_ms=4_000,
+    linger_ms=1_000,
+    trim_delay_ms=2_000,
     pause_ms=20,
     poll_ms=400,
     snapshot_bytes=60_000,
 )
 """The same for zone routing. Its times are shorter, so that epochs are trimmed within a run."""
+BUMP_MS = 3_000
+"""The time between two bumps of the route epoch. Within the longest pauses an epoch is fenced, reported and trimmed."""
 RETENTION_MS = 16_000
 """How long the controllers keep an object that was replaced (OB-05).
 
@@ -62,7 +64,7 @@ def simulate_brokers(
     settings = msgspec.structs.replace(settings, fast_close=v6, elects=elects)
     profile: Profile = msgspec.structs.replace(options.profile, v6=v6, object_retention_ms=RETENTION_MS)
     if options.zones:
-        profile = msgspec.structs.replace(profile, routes=True)
+        profile = msgspec.structs.replace(profile, routes=True, bump_ms=BUMP_MS)
     options = msgspec.structs.replace(options, profile=profile)
     return simulate(seed, broker_of(settings, options.zones), object_key, options, go_on)
 

@@ -15,6 +15,7 @@ from impl.rules import without
 from impl.sim.brokers import SMALL, simulate_brokers
 from impl.sim.controller_settings import profile_with
 from impl.sim.options import Options
+from impl.sim.routed import late, reordered
 from impl.sim.run import Run, Simulation, always
 from impl.sim.storage import contents
 from impl.sim.visibility import beyond, fallen, unreadable
@@ -71,7 +72,8 @@ def judged(run: Run) -> Verdict:
     if not simulation.options.zones:
         return judge(run.history, stored)
     events = run.log.events
-    return judge(run.history, stored, simulation.dangling, beyond(events), chain(fallen(events), unreadable(events)))
+    routed = chain(fallen(events), unreadable(events), late(events), reordered(events, run.history))
+    return judge(run.history, stored, simulation.dangling, beyond(events), routed)
 
 
 def bucket(simulation: Simulation, objects: dict[str, bytes]) -> BucketContents:

@@ -14,6 +14,7 @@ from impl.broker.messages import (
     Identity,
     PeerAnswer,
     PeerRequest,
+    Produce,
     StepEvent,
     StoreAnswer,
     StoreRequest,
@@ -30,7 +31,7 @@ from impl.sim.process import Make, Process
 from impl.sim.queue import Queue
 from impl.sim.store_faults import FaultyStore
 from impl.sim.tape import Tape, stream
-from impl.sim.zones import ZoneTraffic
+from impl.sim.zones import ZoneTraffic, first_value
 from impl.store.interface import Answer
 from impl.tasks import Place
 from impl.wire import LearnedBatches, Reply, Request, Wake, WakeNotice
@@ -75,7 +76,8 @@ class Fleet:
         self._make, self._done, self._started, self._ended = make, done, started, ended
         self._buried: set[int] = set()
         self._weather = stream(seed, "weather of the processes")
-        self._peers = PeerConnections(queue, network, self.processes, self.current, self.deliver, traffic)
+        self._traffic = traffic
+        self._peers = PeerConnections(queue, network, self.processes, self.current, self.deliver, traffic, log)
         self._routes: dict[type, Callable[[Process, Any], None]] = {
             Request: self._request,
             StoreRequest: self._store_request,
@@ -206,10 +208,13 @@ class Fleet:
         self._queue.at(process.told, self.deliver, process, command)
 
     def _command(self, process: Process, command: Command, refused: Callable[[], None]) -> None:
-        if process.alive:
-            self.deliver(process, command)
-        else:
+        if not process.alive:
             self._queue.at(self._queue.now + 1, refused)
+            return
+        if self._traffic.zones and isinstance(command.body, Produce):
+            received = {"client": command.to, "partition": command.body.partition, "value": first_value(command.body)}
+            self._log.events.append((self._queue.now, process.name, "received", received))
+        self.deliver(process, command)
 
     def learn(self, _: tuple[MetadataBatch, ...]) -> None:
         """Batches are committed: every process learns of them in a while."""

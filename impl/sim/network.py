@@ -11,6 +11,8 @@ SLOWEST_MS = 5
 """The longest delay of a message without a fault."""
 REORDER_MS, DELAY_MS, REPEAT_MS = 50, 8_000, 5_000
 """The longest extra delay: of a message that others overtake, of one that holds others up, and of a second copy."""
+PEER = ">peer"
+"""How the direction of a link to another broker begins."""
 PLACES = ("controller", "client")
 """The places to which a broker node has links, one in each direction."""
 
@@ -42,7 +44,9 @@ class Network:
         found = self._links.get((node, direction))
         if found is None:
             repeats = ("duplicate",) if direction.endswith("controller") else ()
-            site = self._tape.site(f"network/{node}{direction}", ("loss", "delay", *repeats, "reorder"))
+            # A broker has one connection to another, which keeps the order (ZR-23).
+            orders = () if direction.startswith(PEER) else ("reorder",)
+            site = self._tape.site(f"network/{node}{direction}", ("loss", "delay", *repeats, *orders))
             found = self._links[node, direction] = Link(site)
         return found
 

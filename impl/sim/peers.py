@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from impl.broker.messages import PeerAnswer, PeerCall, PeerLoss, PeerRequest, PeerResult
-from impl.sim.network import Network
+from impl.broker.messages import PeerAnswer, PeerCall, PeerLoss, PeerRequest, PeerResult, RouteBatches
+from impl.sim.event_log import EventLog
+from impl.sim.network import PEER, Network
 from impl.sim.process import Process
 from impl.sim.queue import Queue
 from impl.sim.zones import ZoneTraffic
@@ -16,7 +17,7 @@ class PeerConnections:
     """The requests between processes that are under way. A request goes to the newest process of its node.
 
     ``processes``: all processes, in the order of their start. ``current``: the newest one of each node. ``deliver``:
-    gives a process an input. ``traffic`` counts the bytes.
+    gives a process an input. ``traffic`` counts the bytes. ``log`` gets the answers to routed batches.
     """
 
     def __init__(
@@ -27,11 +28,15 @@ class PeerConnections:
         current: dict[int, Process],
         deliver: Callable[[Process, Any], None],
         traffic: ZoneTraffic,
+        log: EventLog,
     ) -> None:
+        self._log = log
         self._queue, self._network, self._processes, self._current = queue, network, processes, current
         self._deliver, self._traffic = deliver, traffic
         self._asked: dict[tuple[int, int], Process] = {}
         """By process and number of a request without an answer: the process that was asked."""
+        self._epochs: dict[tuple[int, int], int] = {}
+        """By process and number of a request with routed batches, until it is answered: the route epoch."""
 
     def request(self, process: Process, request: PeerRequest) -> None:
         """A process asks another node."""
@@ -41,8 +46,10 @@ class PeerConnections:
             return
         sender = self._processes.index(process)
         self._asked[sender, request.id] = target
+        if isinstance(request.body, RouteBatches):
+            self._epochs[sender, request.id] = request.body.route_epoch
         self._traffic.peers(process.node, request.node, request.body)
-        link = self._network.link(process.node, f">peer{request.node}")
+        link = self._network.link(process.node, f"{PEER}{request.node}")
         self._network.send(link, self._arrive, target, PeerCall(sender, request.id, request.body))
 
     def _arrive(self, target: Process, call: PeerCall) -> None:
@@ -54,8 +61,13 @@ class PeerConnections:
     def answer(self, process: Process, answer: PeerAnswer) -> None:
         """A process answers."""
         sender = self._processes[answer.sender]
+        epoch = self._epochs.pop((answer.sender, answer.id), None)
+        if epoch is not None:
+            errors = [name for name, _ in answer.values.get("answers", ())]
+            routed = {"node": process.node, "epoch": epoch, "errors": errors}
+            self._log.events.append((self._queue.now, process.name, "routed", routed))
         self._traffic.peers(process.node, sender.node, answer.values)
-        link = self._network.link(process.node, f">peer{sender.node}")
+        link = self._network.link(process.node, f"{PEER}{sender.node}")
         self._network.send(link, self._answered, answer)
 
     def _answered(self, answer: PeerAnswer) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from impl.broker.messages import Consume, Produce
+from impl.client.payload import decode
 
 ZONES = 3
 """The usual number of zones."""
@@ -22,6 +23,11 @@ def zone_of(number: int, zones: int) -> str:
 def client_id(number: int, zones: int) -> str:
     """What a client calls itself: with its zone, if there are zones (ZR-09)."""
     return f"automq_az={zone_of(number, zones)}" if zones else ""
+
+
+def first_value(body: Produce) -> int:
+    """The value of the send that begins a batch of a client."""
+    return decode(body.values[0])[0]
 
 
 class ZoneTraffic:

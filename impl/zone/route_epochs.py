@@ -10,7 +10,7 @@ from impl.rules import rule
 from impl.zone.encodings import RouteEpochRecord
 
 BUMP_MS = 10_000
-"""The time between two bumps of the current epoch, in milliseconds."""
+"""The time between two bumps of the current epoch, in milliseconds, unless a profile has another one."""
 FIRST = RouteEpochRecord(committed=-3, fenced=-2, current=0, bumped_ms=0)
 """The record of a new cluster, which stands nowhere."""
 
@@ -45,15 +45,20 @@ def committed_by_all(nodes: Iterable[CountedNode]) -> int | None:
     return min(known) if rule("M-09", min(known) < max(known)) else max(known)
 
 
-def tick(record: RouteEpochRecord, nodes: Iterable[CountedNode], now_ms: int) -> RouteEpochRecord | None:
-    """The record that an active controller writes at a tick; None if it writes none (ZR-55)."""
+def tick(
+    record: RouteEpochRecord, nodes: Iterable[CountedNode], now_ms: int, bump_ms: int = BUMP_MS
+) -> RouteEpochRecord | None:
+    """The record that an active controller writes at a tick; None if it writes none (ZR-55).
+
+    ``bump_ms``: the time between two bumps of the current epoch.
+    """
     everywhere = committed_by_all(nodes)
     committed = record.committed
     if everywhere is not None:
         # The epoch that is committed neither falls nor passes the fenced one (ZR-57).
         limited = min(everywhere, record.fenced) if rule("ZR-57.fenced", everywhere > record.fenced) else everywhere
         committed = max(committed, limited) if rule("ZR-57", limited < committed) else limited
-    if now_ms - record.bumped_ms >= BUMP_MS:
+    if now_ms - record.bumped_ms >= bump_ms:
         return RouteEpochRecord(committed, record.fenced + 1, record.current + 1, now_ms)
     if committed == record.committed:
         return None

@@ -17,27 +17,45 @@ TIMEOUT_MS = 15_000
 """How long a client waits for an answer. Longer than most pauses, so that paused processes may still answer."""
 
 
+IN_FLIGHT, BURSTS, APART = 3, 3, 10_000
+"""How many batches a client of a zone sends at once, in one of how many appends, and how far apart their values are.
+
+They go to one partition over one connection, so that a main could take them in another order (I-9).
+"""
+
+
 class PartitionClient:
     """A client with its operations. ``ended``: whether it has done all of them; ``failed``: how many did not succeed.
 
     Every second client is an idempotent producer, and repeats sends of unknown outcome. The others do not repeat them,
-    since the log might have the records twice.
+    since the log might have the records twice. ``bursts``: whether these others send several batches at once now and
+    then.
     """
 
     def __init__(
-        self, node: ClientNode, operations: Sequence[ScriptOperation], begin: int, phase: str | None = None
+        self,
+        node: ClientNode,
+        operations: Sequence[ScriptOperation],
+        begin: int,
+        phase: str | None = None,
+        *,
+        bursts: bool = False,
     ) -> None:
         self.ended = False
         self.failed = self.acks = 0
         self._node, self._begin, self._phase = node, begin, phase
         self._left = deque(operations)
         is_idempotent = node.number % 2 == 0
-        self._producer = Producer(
-            *(node,),
-            idempotent=is_idempotent,
-            producer_id=node.number if is_idempotent else -1,
-            delivery_ms=PATIENCE_MS,
-        )
+        # A producer has one batch of a partition in flight, so a burst needs one for each of its batches.
+        self._producers = [
+            Producer(
+                node,
+                idempotent=is_idempotent,
+                producer_id=node.number if is_idempotent else -1,
+                delivery_ms=PATIENCE_MS,
+            )
+            for _ in range(IN_FLIGHT if bursts and not is_idempotent else 1)
+        ]
         self._consumer = Consumer(node, patience_ms=PATIENCE_MS)
         self._ends: dict[int, int] = {}
         """By partition: the highest end of its log that the client has seen."""
@@ -62,15 +80,10 @@ class PartitionClient:
     async def _do(self, operation: ScriptOperation) -> bool:
         """Whether an operation has succeeded."""
         if operation.f == "append":
-            value, count = operation.value, operation.count
-            offset = await self._producer.send(
-                *("client", TOPIC, operation.key, operation.key, value, count), phase=self._phase
-            )
-            if offset is None:
-                return False
-            self.acks += 1
-            self._see(operation.key, offset + operation.count)
-            return True
+            sends = len(self._producers) if operation.value % BURSTS == 0 else 1
+            ends = [self._node.start(self._send(operation, place)) for place in range(1, sends)]
+            has_ended = [await self._send(operation, 0), *[await each.wait() for each in ends]]
+            return all(has_ended)
         begin = int(operation.part * self._ends.get(operation.key, 0))
         page = await self._consumer.poll(
             *("client", TOPIC, operation.key, operation.key), begin=begin, phase=self._phase
@@ -78,6 +91,19 @@ class PartitionClient:
         if page is not None:
             self._see(operation.key, page.confirmed)
         return page is not None
+
+    async def _send(self, operation: ScriptOperation, place: int) -> bool:
+        """Send a batch of an append, and say whether it was acknowledged. ``place``: its place in the burst."""
+        process = f"client{place}" if place else "client"
+        offset = await self._producers[place].send(
+            *(process, TOPIC, operation.key, operation.key, operation.value + place * APART, operation.count),
+            phase=self._phase,
+        )
+        if offset is None:
+            return False
+        self.acks += 1
+        self._see(operation.key, offset + operation.count)
+        return True
 
     def _see(self, partition: int, end: int) -> None:
         self._ends[partition] = max(end, self._ends.get(partition, 0))

@@ -120,7 +120,8 @@ class PartitionLoad:
         self, operations: Sequence[ScriptOperation], begin: int, phase: str | None
     ) -> tuple[PartitionClient, Connections]:
         connections = self._connect(f"c{len(self.connections)}")
-        client = PartitionClient(connections.node, operations, begin, phase)
+        bursts = self._parts.options.zones > 0 and phase is None
+        client = PartitionClient(connections.node, operations, begin, phase, bursts=bursts)
         self._clients.append(client)
         connections.deliver(WakeNotice())
         return client, connections

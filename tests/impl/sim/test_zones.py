@@ -201,6 +201,7 @@ def test_the_verdict_names_what_breaks_zone_routing() -> None:
     ("label", "seed", "oracle"),
     [
         ("M-16", 0, "bound"),  # A main does not wait for the appends whose end it shows.
+        ("M-22", 0, "zones"),  # A main appends in the order in which reads end.
     ],
 )
 def test_a_missing_rule_is_found(label: str, seed: int, oracle: str) -> None:
