@@ -14,9 +14,10 @@ STAGES = ("upload", "trim")
 
 @attrs.define
 class AdmittedRequest:
-    """A request that is in flight, and its epoch."""
+    """A request that is in flight, and its epoch. ``counted``: False only with M-02 switched off."""
 
     epoch: int
+    counted: bool
     finished: bool = False
 
 
@@ -47,9 +48,12 @@ class CommitManager:
         """Count a request, and say whether its epoch is newer than the fenced one. One that is not is over."""
         if request in self._requests and not self._requests[request].finished:
             raise ValueError(f"request {request} is in flight already")
-        # The count comes before the test: a tick between both would else report the epoch (M-02).
-        self.inflight[epoch] = self.inflight.get(epoch, 0) + 1
-        self._requests[request] = AdmittedRequest(epoch)
+        # The count comes before the test: a tick between both would else report the epoch. No tick comes between two
+        # lines, so with the rule switched off the request is not counted at all.
+        counted = rule("M-02")
+        if counted:
+            self.inflight[epoch] = self.inflight.get(epoch, 0) + 1
+        self._requests[request] = AdmittedRequest(epoch, counted)
         if rule("M-01", epoch <= self.fence):
             self.finish(request)
             return False
@@ -66,7 +70,8 @@ class CommitManager:
         if admitted.finished:
             return False
         admitted.finished = True
-        self.inflight[admitted.epoch] -= 1
+        if admitted.counted:
+            self.inflight[admitted.epoch] -= 1
         return True
 
     def forget(self, request: Hashable) -> None:

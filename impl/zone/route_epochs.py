@@ -59,7 +59,10 @@ def tick(
         limited = min(everywhere, record.fenced) if rule("ZR-57.fenced", everywhere > record.fenced) else everywhere
         committed = max(committed, limited) if rule("ZR-57", limited < committed) else limited
     if now_ms - record.bumped_ms >= bump_ms:
-        return RouteEpochRecord(committed, record.fenced + 1, record.current + 1, now_ms)
+        current = record.current + 1
+        # An epoch is fenced a whole interval after it was the current one, so that a proxy may lag that long (M-08).
+        fenced = current - 2 if rule("M-08") else current - 1
+        return RouteEpochRecord(committed, fenced, current, now_ms)
     if committed == record.committed:
         return None
     return RouteEpochRecord(committed, record.fenced, record.current, record.bumped_ms)

@@ -61,12 +61,13 @@ class Bench:
             raise RefusedError("RA-16.leads", E.NOT_LEADER_OR_FOLLOWER)
         return self
 
-    async def append(self, batch: Batch, link: Any) -> int:
+    async def append(self, batch: Batch, link: Any, acks: int) -> int:
         """An append to the log. The link is made only for a batch that has its offset."""
         gate: Gate[int] = Gate(self.tasks)
-        link(batch.placed(len(self.appends), 0))
+        place = len(self.appends)
+        link(batch.placed(place, 0))
         self.appends.append((batch.values[0].decode(), gate))
-        return await gate.wait()
+        return await gate.wait() if acks == -1 else place
 
     async def commit_lazily(self, linger_ms: int) -> Gate[None]:
         """A lazy commit."""
@@ -178,6 +179,16 @@ def test_a_refusal_of_the_partition_is_that_of_its_batch() -> None:
     assert bench.answers() == [(E.NONE, ["NONE", "NOT_LEADER_OR_FOLLOWER"])]
 
 
+@pytest.mark.parametrize(("removed", "answered"), [((), []), (("M-04",), [(E.NONE, ["NONE"])])])
+def test_what_is_answered_is_durable(removed: tuple[str, ...], answered: list[tuple[E, list[str]]]) -> None:
+    """M-04. Without the rule the producer gets an offset that the main may lose."""
+    with without(*removed):
+        bench = Bench()
+        bench.request(5, 10)
+        bench.has_read(10)
+    assert bench.answers() == answered
+
+
 # Epochs -----------------------------------------------------------------------------------------------------------
 
 
@@ -222,6 +233,16 @@ def test_an_epoch_in_flight_is_not_reported(looking: Bench) -> None:
     assert reported(looking, 4) == []
     looking.has_appended("10")
     assert reported(looking, 4) == [4]
+
+
+def test_what_is_not_counted_is_reported(looking: Bench) -> None:
+    """M-02. The request of the reported epoch is under way."""
+    with without("M-02"):
+        looking.request(4, 10)
+        assert reported(looking, 4) == [4]
+        looking.has_read(10)
+        looking.has_appended("10")
+    assert looking.answers() == [(E.NONE, ["NONE"])]
 
 
 def test_a_report_waits_for_upload_and_trim(looking: Bench) -> None:

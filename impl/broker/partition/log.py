@@ -78,12 +78,13 @@ class PartitionLog:
 
     # Append -----------------------------------------------------------------------------------------------------
 
-    async def append(self, batch: Batch, link: Link | None = None) -> int:
+    async def append(self, batch: Batch, link: Link | None = None, acks: int = -1) -> int:
         """Append a batch of a client, which has no offset yet. Returns its base offset, once it is durable.
 
         ``link``: makes the link that the WAL gets in place of a batch whose bytes are durable elsewhere. A copy of an
-        earlier batch gets the offset of that one. Raises RefusedError if this broker leads no more,
-        ProducerRefusedError, and a FailedError after which the outcome is unknown.
+        earlier batch gets the offset of that one. With ``acks`` 1 the offset is returned before the batch is durable.
+        Raises RefusedError if this broker leads no more, ProducerRefusedError, and a FailedError after which the
+        outcome is unknown.
         """
         self._check_leads()
         if LOG not in self.opened:
@@ -96,10 +97,17 @@ class PartitionLog:
                 await self._pending[first].wait()
             return first
         placed = batch.placed(self.segments.end, self.leader_epoch)
-        # If this fails, it is unknown what is durable. The batch stays pending, so nothing behind it is confirmed.
-        await self._put(placed, link).wait()
-        del self._pending[placed.base]
+        durable = self._put(placed, link)
+        if acks == -1:
+            await self._settle(placed.base, durable)
+        else:
+            self._tasks.start(self._settle(placed.base, durable))
         return placed.base
+
+    async def _settle(self, base: int, durable: Gate[int]) -> None:
+        # If this fails, it is unknown what is durable. The batch stays pending, so nothing behind it is confirmed.
+        await durable.wait()
+        del self._pending[base]
 
     def _check_leads(self) -> None:
         require(not self.is_frozen, "RA-16", E.NOT_LEADER_OR_FOLLOWER)

@@ -120,7 +120,10 @@ class Main:
             return E.UNKNOWN_SERVER_ERROR.name, {}
         try:
             log = self._host.log((block.topic, block.partition))
-            return E.NONE.name, {"offset": await log.append(block.batch, partial(link_to, channel_offset=encoded))}
+            # Whatever the producer asks for, the batch is durable before it is answered (M-04).
+            acks = -1 if rule("M-04") else 1
+            link = partial(link_to, channel_offset=encoded)
+            return E.NONE.name, {"offset": await log.append(block.batch, link, acks)}
         except RefusedError as refused:
             return refused.error.name, {}
         except FailedError as error:

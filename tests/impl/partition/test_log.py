@@ -64,6 +64,17 @@ def test_only_what_is_durable_can_be_read() -> None:
     assert read(world, log) == [(0, "a"), (1, "b")]
 
 
+def test_acks_1_does_not_wait_for_the_wal() -> None:
+    """The offset is known at once, and the batch is confirmed when it is durable."""
+    world = World()
+    log = world.lead(0)
+    assert world.run(log.append(batch("a"))) == 0
+    early, late = (world.start(log.append(batch(value), acks=acks)) for value, acks in (("b", 1), ("c", -1)))
+    assert (early.happened, late.happened, log.confirmed) == (True, False, 1)
+    world.store(2)
+    assert (early.result(), late.result(), log.confirmed) == (1, 2, 3)
+
+
 def test_the_flag_is_false_before_an_append_is_confirmed() -> None:
     """SP-09: the flag is true while nobody appends, and false before the next leader's first append is confirmed."""
     world = World()
