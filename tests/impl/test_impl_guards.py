@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from holdfast.cli.app import main
+from impl.bridge.guards.instead import ELSEWHERE, INSTEAD, found_all_the_same
 from impl.bridge.guards.row import FILE, GuardRow, GuardStore, read, text
 from impl.bridge.guards.trial import GuardEvidence, repeated
 from impl.bridge.guards.unreachable import REASONS, wrongly_listed
@@ -47,6 +48,16 @@ def test_the_file_is_as_it_is_written() -> None:
 def test_the_list_of_rules_that_cannot_decide_is_true() -> None:
     """None of them decided anything in the stored runs."""
     assert wrongly_listed(STORED.rows) == []
+
+
+def test_the_reasons_why_nothing_finds_a_lack_are_true() -> None:
+    """Nothing finds the lack of these rules, and the rules with another label have none of their own."""
+    assert found_all_the_same(STORED.rows) == []
+    assert set(INSTEAD) <= set(guards())
+    assert not set(ELSEWHERE) & set(guards())
+    assert found_all_the_same([GuardRow(label="ZR-51", finder="oracle"), GuardRow(label="ZR-50", finder="oracle")]) == [
+        "ZR-51"
+    ]
 
 
 def shows(row: GuardRow) -> None:
