@@ -37,6 +37,7 @@ MODELS = (
     "object_life",
     "sealed_ranges",
     "reassignment_batch",
+    "metadata_quorum",
 )
 """All models but ``broker_executors``, whose threads a log cannot tell apart, so that it is refused."""
 
