@@ -38,6 +38,7 @@ MODELS = (
     "sealed_ranges",
     "reassignment_batch",
     "metadata_quorum",
+    "failover",
 )
 """All models but ``broker_executors``, whose threads a log cannot tell apart, so that it is refused."""
 
