@@ -5,6 +5,7 @@ The variant `log_grain` has these actions. They are needed since a log differs f
 - A proxy may apply a record of the controller after newer ones are written. A proxy of the log is one process.
 - A process learns the controller's record in a step of its own, also when it starts.
 - A process whose WAL another broker has recovered may live on for a while, and report.
+- A new process may report less than the process before it.
 - A stream may open on a main that has ended, since the request was on its way.
 - A recovery uploads each link in a step of its own, before it closes the streams.
 
@@ -27,6 +28,12 @@ class ChannelLog(Channels):
         require(self.channel_epoch[p] <= e and e <= self.current, "ZR-20.newer")
         self.channel_epoch[p] = e
         self.trimmed_to[p] = c
+
+    @action(variant="log_grain")
+    def report_less(self, m: Main, v: Epoch) -> None:
+        """A new process of m, which has applied an older record so far, reports less than the process before it."""
+        require(v > Epoch(0) and v <= self.known[m] and self.reports(m, v), "ZR-63")
+        self.report[m] = v
 
     @variant("log_grain", replaces="learn")
     def learn_late(self, m: Main, f: Epoch) -> None:

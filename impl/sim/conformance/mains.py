@@ -116,8 +116,9 @@ class Mains:
     def _report(self, node: int, epoch: int) -> None:
         main = self._mains[node]
         if epoch != main.report:
+            action = "publish" if epoch > main.report else "report_less"
             main.report = epoch
-            self._step("publish", m=main.name, v=epoch, post={"report": {main.name: epoch}})
+            self._step(action, m=main.name, v=epoch, post={"report": {main.name: epoch}})
 
     def _close(self, node: int, sender: str) -> None:
         """The last stream of a node is closed: by the process that serves, or by a recovery of its WAL.
