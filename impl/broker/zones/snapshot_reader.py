@@ -188,7 +188,8 @@ class SnapshotReader:
                     self._reset(subscription)
                     return
             self._shown[key] = ShownPartition(subscription.main, each, _segments(each))
-            if each.segments:
+            # A partition that has no record yet has no stream, either.
+            if each.segments and each.stream >= 0:
                 spans = [(start, end) for _, start, end in each.segments]
                 values = {"stream": each.stream, "epoch": each.leader_epoch, "end": spans[-1][1], "spans": spans}
                 self._tasks.outputs.append(StepEvent("show", values))
