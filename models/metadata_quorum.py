@@ -46,7 +46,7 @@ class Phase(Enum):
     CLOSING = "it waits for the answer to its close"
 
 
-class Answer(Enum):
+class Reply(Enum):
     """The controller's answer to the latest request of a broker."""
 
     NONE = "there is none"
@@ -69,7 +69,7 @@ class MetadataQuorum(Model):
     """What the broker does with the stream."""
     tried: Map[Node, Epoch]
     """The epoch in the broker's requests; 0 before the first assignment."""
-    answer: Map[Node, Answer]
+    answer: Map[Node, Reply]
     """What has become of the answer to the broker."""
 
     tiny = Scope({Node: 2, Epoch: 2})
@@ -85,7 +85,7 @@ class MetadataQuorum(Model):
         self.leader_epoch = Epoch(0)
         self.phase.fill(Phase.IDLE)
         self.tried.fill(Epoch(0))
-        self.answer.fill(Answer.NONE)
+        self.answer.fill(Reply.NONE)
 
     def leased(self, t: Table, n: Node) -> bool:
         """Whether the stream is OPENED by n, under the epoch of its requests."""
@@ -117,40 +117,40 @@ class MetadataQuorum(Model):
     def send_close(self, n: Node) -> None:
         """A broker gives up its handle or its open, or has heard no answer to its close. It sends a close."""
         self.phase[n] = Phase.CLOSING
-        self.answer[n] = Answer.NONE
+        self.answer[n] = Reply.NONE
 
     @action
     def hear_open(self, n: Node) -> None:
         """The answer to an open arrives: from now on the broker has a handle."""
-        require(self.phase[n] == Phase.OPENING and self.answer[n] != Answer.NONE, "CL-01.answer")
+        require(self.phase[n] == Phase.OPENING and self.answer[n] != Reply.NONE, "CL-01.answer")
         self.check_committed(n)
         self.phase[n] = Phase.OPEN
-        self.answer[n] = Answer.NONE
+        self.answer[n] = Reply.NONE
 
     @action
     def hear_close(self, n: Node) -> None:
         """The answer to a close arrives: the broker forgets the stream."""
-        require(self.phase[n] == Phase.CLOSING and self.answer[n] != Answer.NONE, "CL-07.answer")
+        require(self.phase[n] == Phase.CLOSING and self.answer[n] != Reply.NONE, "CL-07.answer")
         self.check_committed(n)
         self.phase[n] = Phase.IDLE
-        self.answer[n] = Answer.NONE
+        self.answer[n] = Reply.NONE
 
     @action
     def lose_answer(self, n: Node) -> None:
         """The answer to a broker does not arrive."""
-        self.answer[n] = Answer.NONE
+        self.answer[n] = Reply.NONE
 
     # The active controller ------------------------------------------------------------------------------------
 
     def check_committed(self, n: Node) -> None:
         """EX-01. The controller sends an answer after the quorum has committed the records before it."""
-        require(self.answer[n] != Answer.WAITING, "EX-01")  # G-53
+        require(self.answer[n] != Reply.WAITING, "EX-01")  # G-53
 
     def answer_without_records(self, n: Node) -> None:
         """EX-02. A request that changes nothing is answered at once, unless records are pending that it may show."""
-        self.answer[n] = Answer.SENT
+        self.answer[n] = Reply.SENT
         if rule("EX-02", self.is_pending()):
-            self.answer[n] = Answer.WAITING
+            self.answer[n] = Reply.WAITING
 
     @action
     def open(self, n: Node) -> None:
@@ -165,7 +165,7 @@ class MetadataQuorum(Model):
         self.opened[Table.MEMORY] = True
         self.epoch[Table.MEMORY] = self.tried[n]
         self.owner[Table.MEMORY] = n
-        self.answer[n] = Answer.WAITING
+        self.answer[n] = Reply.WAITING
 
     @action
     def close(self, n: Node) -> None:
@@ -175,7 +175,7 @@ class MetadataQuorum(Model):
             self.answer_without_records(n)
             return
         self.opened[Table.MEMORY] = False
-        self.answer[n] = Answer.WAITING
+        self.answer[n] = Reply.WAITING
 
     # The quorum -----------------------------------------------------------------------------------------------
 
@@ -186,8 +186,8 @@ class MetadataQuorum(Model):
         self.epoch[Table.COMMITTED] = self.epoch[Table.MEMORY]
         self.owner[Table.COMMITTED] = self.owner[Table.MEMORY]
         for n in Node:
-            if self.answer[n] == Answer.WAITING:
-                self.answer[n] = Answer.SENT
+            if self.answer[n] == Reply.WAITING:
+                self.answer[n] = Reply.SENT
 
     @action
     def change_controller(self) -> None:
@@ -196,8 +196,8 @@ class MetadataQuorum(Model):
         self.epoch[Table.MEMORY] = self.epoch[Table.COMMITTED]
         self.owner[Table.MEMORY] = self.owner[Table.COMMITTED]
         for n in Node:
-            if self.answer[n] == Answer.WAITING:
-                self.answer[n] = Answer.NONE
+            if self.answer[n] == Reply.WAITING:
+                self.answer[n] = Reply.NONE
 
     # Properties -----------------------------------------------------------------------------------------------
 
@@ -242,7 +242,7 @@ class MetadataQuorum(Model):
     def answer_is_lost(self) -> bool:
         """EX-07. An open is committed and has no answer: the broker has to send it again."""
         return any(
-            self.answer[n] == Answer.NONE and self.leased(Table.COMMITTED, n)
+            self.answer[n] == Reply.NONE and self.leased(Table.COMMITTED, n)
             for n in Node
             if self.phase[n] == Phase.OPENING
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.lang import lemma
-from models.metadata_quorum import Answer, MetadataQuorum, Phase, Table
+from models.metadata_quorum import MetadataQuorum, Phase, Reply, Table
 from models.parts.nodes import Node
 from models.parts.streams import Epoch
 
@@ -41,7 +41,7 @@ class MetadataQuorumProof(MetadataQuorum):
     @lemma
     def answer_is_awaited(self) -> bool:
         """The controller has an answer only for a broker that waits for one."""
-        return all(self.phase[n] in (Phase.OPENING, Phase.CLOSING) for n in Node if self.answer[n] != Answer.NONE)
+        return all(self.phase[n] in (Phase.OPENING, Phase.CLOSING) for n in Node if self.answer[n] != Reply.NONE)
 
     @lemma
     def handle_is_committed(self) -> bool:
@@ -62,9 +62,9 @@ class MetadataQuorumProof(MetadataQuorum):
     def answered_open_is_granted(self) -> bool:
         """An open with an answer is granted, and committed if the answer is sent."""
         return all(
-            self.leased(Table.MEMORY, n) and (self.answer[n] == Answer.WAITING or self.leased(Table.COMMITTED, n))
+            self.leased(Table.MEMORY, n) and (self.answer[n] == Reply.WAITING or self.leased(Table.COMMITTED, n))
             for n in Node
-            if self.phase[n] == Phase.OPENING and self.answer[n] != Answer.NONE
+            if self.phase[n] == Phase.OPENING and self.answer[n] != Reply.NONE
         )
 
     @lemma
@@ -72,7 +72,7 @@ class MetadataQuorumProof(MetadataQuorum):
         """A close with an answer is done, and committed if the answer is sent."""
         return all(
             not self.leased(Table.MEMORY, n)
-            and (self.answer[n] == Answer.WAITING or not self.leased(Table.COMMITTED, n))
+            and (self.answer[n] == Reply.WAITING or not self.leased(Table.COMMITTED, n))
             for n in Node
-            if self.phase[n] == Phase.CLOSING and self.answer[n] != Answer.NONE
+            if self.phase[n] == Phase.CLOSING and self.answer[n] != Reply.NONE
         )

@@ -33,7 +33,7 @@ CONSTANTS
 Epoch == 0..MaxEpoch
 Table == {"MEMORY", "COMMITTED"}
 Phase == {"IDLE", "OPENING", "OPEN", "CLOSING"}
-Answer == {"NONE", "WAITING", "SENT"}
+Reply == {"NONE", "WAITING", "SENT"}
 
 VARIABLES
     opened,        \* Table -> BOOLEAN
@@ -42,7 +42,7 @@ VARIABLES
     leader_epoch,  \* Epoch
     phase,         \* Node -> Phase
     tried,         \* Node -> Epoch
-    answer         \* Node -> Answer
+    answer         \* Node -> Reply
 
 vars == <<opened, epoch, owner, leader_epoch, phase, tried, answer>>
 
@@ -56,7 +56,7 @@ TypeOK ==
     /\ leader_epoch \in Epoch
     /\ phase \in [Node -> Phase]
     /\ tried \in [Node -> Epoch]
-    /\ answer \in [Node -> Answer]
+    /\ answer \in [Node -> Reply]
 
 \* Nobody has opened the stream.
 Init ==

@@ -46,7 +46,8 @@ def inside(name: str) -> Iterator[None]:
     try:
         yield
     except MalformedError as error:
-        raise MalformedError(error.file, error.line, f"{name}: {error.problem}") from None
+        problem = error.problem
+        raise MalformedError(error.file, error.line, f"{name}: {problem}") from None
 
 
 def malformed(node: yaml.Node, problem: str, remedy: str | None = SCHEMA) -> NoReturn:

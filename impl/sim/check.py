@@ -15,7 +15,7 @@ from impl.rules import without
 from impl.sim.brokers import SMALL, simulate_brokers
 from impl.sim.controller_settings import profile_with
 from impl.sim.options import Options
-from impl.sim.routed import late, reordered
+from impl.sim.routed_batches import late, reordered
 from impl.sim.run import Run, Simulation, always
 from impl.sim.storage import contents
 from impl.sim.visibility import beyond, fallen, unreadable

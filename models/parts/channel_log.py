@@ -32,7 +32,7 @@ class ChannelLog(Channels):
     @action(variant="log_grain")
     def report_less(self, m: Main, v: Epoch) -> None:
         """A new process of m, which has applied an older record so far, reports less than the process before it."""
-        require(v > Epoch(0) and v <= self.known[m] and self.reports(m, v), "ZR-63")
+        require(v > Epoch(0) and v <= self.known[m] and self.reports(m, v), "ZR-60.process")
         self.report[m] = v
 
     @variant("log_grain", replaces="learn")

@@ -7,7 +7,7 @@ import pytest
 from holdfast.check.search.engine import search
 from holdfast.ir.compile import compile_model
 from holdfast.ir.removal import remove_rules
-from models.metadata_quorum import Answer, MetadataQuorum, Phase, Table
+from models.metadata_quorum import MetadataQuorum, Phase, Reply, Table
 from models.parts.nodes import Node
 from models.parts.streams import Epoch
 
@@ -35,7 +35,7 @@ def test_an_open_is_answered_after_the_commit() -> None:
 def test_a_new_controller_knows_what_is_committed() -> None:
     """EX-03. An open that is not committed is lost with its answer; a committed one stays."""
     state = opening().take("change_controller")
-    assert (state.opened[Table.MEMORY], state.answer[LEFT]) == (False, Answer.NONE)
+    assert (state.opened[Table.MEMORY], state.answer[LEFT]) == (False, Reply.NONE)
     state = opened().take("change_controller")
     assert state.opened[Table.MEMORY]
     assert state.epoch[Table.MEMORY] == Epoch(1)
@@ -70,14 +70,14 @@ def test_a_rolled_back_close_leaves_a_stream_that_nobody_closes() -> None:
 def test_a_repeated_open_waits_for_the_first_one() -> None:
     """EX-02. The repetition writes no record, and its answer waits for the record that it may show."""
     state = opening().take("lose_answer", n=LEFT).take("open", n=LEFT)
-    assert state.answer[LEFT] == Answer.WAITING
-    assert opening("EX-02").take("open", n=LEFT).answer[LEFT] == Answer.SENT
+    assert state.answer[LEFT] == Reply.WAITING
+    assert opening("EX-02").take("open", n=LEFT).answer[LEFT] == Reply.SENT
 
 
 def test_a_repeated_open_is_answered_at_once_if_nothing_is_pending() -> None:
     """EX-02, ST-23. After the commit the repetition is answered at once."""
     state = opening().take("commit").take("lose_answer", n=LEFT).take("open", n=LEFT)
-    assert state.answer[LEFT] == Answer.SENT
+    assert state.answer[LEFT] == Reply.SENT
 
 
 def test_a_late_close_of_a_former_owner_changes_nothing() -> None:
@@ -85,7 +85,7 @@ def test_a_late_close_of_a_former_owner_changes_nothing() -> None:
     state = opened().take("send_close", n=LEFT).take("close", n=LEFT).take("commit").take("lose_answer", n=LEFT)
     state = state.take("assign", n=RIGHT).take("open", n=RIGHT).take("close", n=LEFT)
     assert state.opened[Table.MEMORY]
-    assert state.answer[LEFT] == Answer.WAITING
+    assert state.answer[LEFT] == Reply.WAITING
 
 
 @pytest.mark.parametrize(("label", "verdict"), [("EX-01@hear_close", "exhausted"), ("EX-01@hear_open", "violated")])

@@ -17,7 +17,7 @@ from impl.store.interface import Put, PutResult
 from impl.zone.encodings import ChannelOffset
 
 
-class Link(msgspec.Struct):
+class WrittenLink(msgspec.Struct):
     """A link that a process has sent to the WAL of its node.
 
     ``batch``: the batch for which it stands. ``offset``: its place in the WAL. ``durable``, ``uploaded``, ``trimmed``:
@@ -55,7 +55,7 @@ class WrittenWal:
     def __init__(self, node: int) -> None:
         self.node = node
         self.places: list[WalPlace] = []
-        self.links: dict[WalPlace, list[Link]] = {}
+        self.links: dict[WalPlace, list[WrittenLink]] = {}
         self.trims: dict[WalPlace, int] = {}
         """By object: the WAL offset up to which its header trims."""
         self.stored: dict[WalPlace, int] = {}
@@ -73,13 +73,15 @@ class WrittenWal:
         for offset, record in wal_format.decode(data):
             if record.count < 0:
                 _, at = decode_link(record)
-                link = Link(self.node, batch_name(at), record.stream, record.epoch, record.base, record.end, offset)
+                link = WrittenLink(
+                    self.node, batch_name(at), record.stream, record.epoch, record.base, record.end, offset
+                )
                 self.links[place].append(link)
 
-    def store(self, place: WalPlace, index: int) -> list[Link]:
+    def store(self, place: WalPlace, index: int) -> list[WrittenLink]:
         """An object is stored. Returns the links that are durable now: a link is if all objects before it are, too."""
         self.stored.setdefault(place, index)
-        found: list[Link] = []
+        found: list[WrittenLink] = []
         while self._durable < len(self.places) and self.places[self._durable] in self.stored:
             found += self.links[self.places[self._durable]]
             self._durable += 1
@@ -92,7 +94,7 @@ class WrittenWal:
                     link.trimmed = min(link.trimmed, index)
         return found
 
-    def __iter__(self) -> Iterator[Link]:
+    def __iter__(self) -> Iterator[WrittenLink]:
         return (link for place in self.places for link in self.links[place])
 
 
@@ -102,11 +104,11 @@ class Links:
     def __init__(self, nodes: Mapping[str, int]) -> None:
         self._nodes = nodes
         self._wals: dict[str, WrittenWal] = {}
-        self._by_base: dict[tuple[str, int, int], Link] = {}
-        self._left: list[Link] = []
+        self._by_base: dict[tuple[str, int, int], WrittenLink] = {}
+        self._left: list[WrittenLink] = []
         """The durable links that are neither uploaded nor cut."""
 
-    def all(self) -> list[Link]:
+    def all(self) -> list[WrittenLink]:
         """All links, by process and in the order of their places."""
         return [link for wal in self._wals.values() for link in wal]
 
@@ -130,7 +132,7 @@ class Links:
                 if link is not None:
                     link.acked = True
 
-    def write(self, index: int, image: Image) -> list[Link]:
+    def write(self, index: int, image: Image) -> list[WrittenLink]:
         """The controller has written a batch. Returns the links whose batches it shows to be uploaded."""
         found = []
         for link in self._left:
@@ -140,7 +142,7 @@ class Links:
         self._left = [link for link in self._left if link.uploaded == NEVER and not link.cut]
         return found
 
-    def _judge(self, link: Link, index: int, image: Image) -> None:
+    def _judge(self, link: WrittenLink, index: int, image: Image) -> None:
         entry, stored = image.active_entry(link.node, link.stream), image.streams.get(link.stream)
         if entry is not None:
             # The stream is sealed, and the node still has to upload what lies below the end of the entry.
@@ -152,7 +154,7 @@ class Links:
         if is_uploaded:
             link.uploaded = index
 
-    def _is_late(self, link: Link, image: Image) -> bool:
+    def _is_late(self, link: WrittenLink, image: Image) -> bool:
         stored = image.streams.get(link.stream)
         if image.active_entry(link.node, link.stream) is not None:
             return False
@@ -165,7 +167,7 @@ class Links:
         return wal_format.place_of(key, folder_of(self._nodes[name]))
 
 
-def _is_open(image: Image, link: Link) -> bool:
+def _is_open(image: Image, link: WrittenLink) -> bool:
     """Whether the stream of the link is still open on its node, under the epoch of the append."""
     stored = image.streams.get(link.stream)
     return stored is not None and stored.epoch == link.epoch and link.stream in image.opened_on.get(link.node, ())

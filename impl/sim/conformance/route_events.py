@@ -36,6 +36,7 @@ class RouteEvent(msgspec.Struct, frozen=True):
 
 def route_events(events: list[Event]) -> list[RouteEvent]:
     """The changes in the order of their effects."""
+    # In the order of the starts.
     nodes = {name: subject["node"] for _, name, kind, subject in events if kind == "start"}
     found = [RouteEvent(0, "exists", "", node, {}) for node in sorted(set(nodes.values()))]
     collector = _Collector(nodes)
@@ -49,7 +50,10 @@ class _Collector:
     def __init__(self, nodes: dict[str, int]) -> None:
         self._nodes, self._image, self._links = nodes, Image(), Links(nodes)
         self._opening: dict[int, bool] = {}
-        self._serving: set[str] = set()
+        self._started = {name: number for number, name in enumerate(nodes)}
+        """By process: its place in the order of the starts."""
+        self._serving: dict[int, int] = {}
+        """By node: the place of the newest process that serves."""
         self._cause: tuple[int, str, str] | None = None
         """The time, controller and sender of the newest request: the cause of batches that follow at once."""
 
@@ -64,9 +68,9 @@ class _Collector:
                 sender = self._cause[2] if self._cause is not None and is_caused else ""
                 yield from self._write(index, sender, subject)
             case wire.Request(_, _, wire.RegisterNode(node)) if self._nodes.get(name) == node:
-                if name not in self._serving:
-                    # It has recovered the WAL of the process before it.
-                    self._serving.add(name)
+                # It has recovered the WAL of the process before it. One that was overtaken by its successor is refused.
+                if self._started[name] > self._serving.get(node, -1):
+                    self._serving[node] = self._started[name]
                     yield RouteEvent(index, "begin", name, node, {})
             case StepEvent(action, values) if action in STEPS:
                 yield RouteEvent(index, action, name, self._nodes[name], _named(values))

@@ -9,7 +9,7 @@ from impl.controller.routes import REPORT_KEY
 from impl.metadata.log import MetadataBatch
 from impl.records import KV, KeyValue, PartitionChange
 from impl.sim.event_log import AppendedBatch, Event
-from impl.sim.routed import late, reordered
+from impl.sim.routed_batches import late, reordered
 from impl.zone.encodings import NodeEpochRecord
 
 
