@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from holdfast.cli.app import main
+from impl.sim.conformance.routes import route_log
+from impl.sim.event_log import EventLog, StoreEffect
+from impl.store.interface import Put
 from tests.conform.route_logs import (
     Edit,
     judged,
@@ -116,6 +119,25 @@ def test_faulty_code_is_noticed(rule: str, seed: int, named: str, tmp_path: Path
     found = judged(lines, tmp_path)
     assert found.kind == "impossible"
     assert named in reasons(found)
+
+
+def test_an_ack_without_a_durable_link_is_noticed(tmp_path: Path) -> None:
+    """If a store acknowledges objects of WALs and keeps none, no link is durable, and the first ack is impossible."""
+    log = EventLog()
+    log.events = [event for event in simulated(0)[0].run.log.events if not is_wal_effect(event[3])]
+    _, *lines = map(json.loads, route_log(log).splitlines())
+    found = judged(lines, tmp_path)
+    assert found.kind == "impossible"
+    assert "ZR-31.answer refuses answer" in reasons(found)
+
+
+def is_wal_effect(subject: object) -> bool:
+    """Whether an object of a WAL was stored."""
+    return (
+        isinstance(subject, StoreEffect)
+        and isinstance(subject.request.operation, Put)
+        and subject.request.operation.key.startswith("wal/")
+    )
 
 
 def test_a_run_writes_its_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

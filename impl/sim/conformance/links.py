@@ -20,8 +20,8 @@ from impl.zone.encodings import ChannelOffset
 class WrittenLink(msgspec.Struct):
     """A link that a process has sent to the WAL of its node.
 
-    ``batch``: the batch for which it stands. ``offset``: its place in the WAL. ``durable``, ``uploaded``, ``trimmed``:
-    the events of the run at which it became so. ``acked``: whether its append was acknowledged. ``cut``: whether the
+    ``batch``: the batch for which it stands. ``offset``: its place in the WAL. ``durable``, ``acked``, ``uploaded``,
+    ``trimmed``: the events of the run at which it became so, or its append was acknowledged. ``cut``: whether the
     controller has closed the stream below it, so that nobody uploads it.
     """
 
@@ -33,15 +33,15 @@ class WrittenLink(msgspec.Struct):
     end: int
     offset: int
     durable: int = NEVER
+    acked: int = NEVER
     uploaded: int = NEVER
     trimmed: int = NEVER
-    acked: bool = False
     cut: bool = False
 
     @property
     def counts(self) -> bool:
         """Whether the link matters. One that was neither acknowledged nor uploaded need not be there."""
-        return self.durable < NEVER and (self.acked or self.uploaded < NEVER)
+        return min(self.acked, self.uploaded) < NEVER
 
 
 def batch_name(at: ChannelOffset) -> str:
@@ -130,7 +130,7 @@ class Links:
             case StepEvent("ack", values):
                 link = self._by_base.get((name, values["stream"], values["base"]))
                 if link is not None:
-                    link.acked = True
+                    link.acked = min(link.acked, index)
 
     def write(self, index: int, image: Image) -> list[WrittenLink]:
         """The controller has written a batch. Returns the links whose batches it shows to be uploaded."""

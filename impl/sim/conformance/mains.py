@@ -29,10 +29,11 @@ class MainState(msgspec.Struct):
 
 
 class BatchState(msgspec.Struct):
-    """A routed batch: its phase, in the model's words, and whether its main counts it."""
+    """A routed batch: its phase, in the model's words, whether its main counts it, and whether it is acknowledged."""
 
     phase: str = "SENT"
     counted: bool = False
+    acked: bool = False
 
 
 class Mains:
@@ -80,7 +81,7 @@ class Mains:
                 if event.kind == "learn_epochs":
                     self._apply_record(event.node, event.source, _counted(values))
                 self._serve(event)
-            case "link" | "upload" | "trim":
+            case "link" | "ack" | "upload" | "trim":
                 self._move_on(event.kind, event.node, values["batch"])
             case _:
                 self._take_from_controller(event)
@@ -235,10 +236,11 @@ class Mains:
         if not batch.counted:
             return
         batch.counted = False
-        if batch.phase == "ADMITTED":
+        if batch.phase == "ADMITTED" and not batch.acked:
             batch.phase = "FAILED"
             self._step("fail", r=name)
         else:
+            # The model refuses the ack of a batch whose link is not durable.
             self._step("answer", r=name)
 
     def _move_on(self, kind: str, node: int, name: str) -> None:
@@ -247,6 +249,8 @@ class Mains:
             self._step("append", r=name, m=main.name)
             self._step("link", r=name)
             batch.phase = "LINKED"
+        elif kind == "ack":
+            batch.acked = True
         elif kind == "upload":
             self._step("upload", r=name, m=main.name)
             batch.phase = "UPLOADED"

@@ -106,7 +106,8 @@ class _Collector:
         """The changes of links, after the last event."""
         for link in self._links.all():
             if link.counts:
-                for kind, index in (("link", link.durable), ("upload", link.uploaded), ("trim", link.trimmed)):
+                steps = {"link": link.durable, "ack": link.acked, "upload": link.uploaded, "trim": link.trimmed}
+                for kind, index in steps.items():
                     if index < NEVER:
                         yield RouteEvent(index, kind, "", link.node, {"batch": link.batch})
 
