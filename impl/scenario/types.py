@@ -8,19 +8,7 @@ import msgspec
 import yaml
 
 from impl.scenario.matching import AnyOf, Fields, Items, Members, Pattern, Same
-from impl.scenario.reading import (
-    inside,
-    integer,
-    is_decimal,
-    is_null,
-    is_quoted,
-    items,
-    kind,
-    malformed,
-    number,
-    pairs,
-    scalar,
-)
+from impl.scenario.reading import integer, is_decimal, is_null, is_quoted, items, kind, malformed, number, pairs, scalar
 from impl.scenario.suggest import unknown
 
 Schema = dict[str, Any]
@@ -271,8 +259,7 @@ class Struct(Type, frozen=True):
         values: dict[str, Any] = {}
         for name, field in self.fields.items():
             if name in given:
-                with inside(name):
-                    values[name] = field.type.value(given[name][1])
+                values[name] = field.type.value(given[name][1])
             elif field.required:
                 malformed(node, f"{name} is missing", "add it")
             else:
@@ -284,8 +271,7 @@ class Struct(Type, frozen=True):
         for name, (key, each) in pairs(node, "a map").items():
             if name not in self.fields:
                 malformed(key, unknown(self.what, name, self.fields), None)
-            with inside(name):
-                entries[name] = self.fields[name].type.pattern(each)
+            entries[name] = self.fields[name].type.pattern(each)
         return Fields(entries)
 
     def schema(self) -> Schema:

@@ -46,11 +46,15 @@ class Process:
 
     def run(self, ms: int = 10) -> None:
         """Let the store answer all that is asked."""
-        waiting = self._tasks.run(self._tasks.now + ms)
+        waiting = self._asked(ms)
         while waiting:
             for request in waiting:
                 self._tasks.answer(request.id, self._store.execute(request.operation))
-            waiting = self._tasks.run(self._tasks.now)
+            waiting = self._asked(0)
+
+    def _asked(self, ms: int) -> list[StoreRequest]:
+        """What the process asks of the store. Its steps for the event log need no answer."""
+        return [each for each in self._tasks.run(self._tasks.now + ms) if isinstance(each, StoreRequest)]
 
     def read(self, stored: StoredBlock) -> str | None:
         """The value at an offset; None if there is nothing."""
