@@ -210,6 +210,23 @@ def test_a_missing_rule_is_found(label: str, seed: int, oracle: str) -> None:
     assert oracle in {each.oracle for each in found.violations}
 
 
+@pytest.mark.parametrize(
+    ("label", "seed", "oracle"),
+    [
+        ("M-17", 1, "zones"),  # A main shows what it has not uploaded for a new session.
+        ("M-18", 6, "heal"),  # A cache keeps what lies before a hole.
+        ("M-23", 5, "zones"),  # A main admits what its node has reported.
+        ("ZG-4", 5, "heal"),  # As built: after a failed upload the process goes on, and commits nothing.
+    ],
+)
+def test_a_missing_rule_is_found_under_faults(label: str, seed: int, oracle: str) -> None:
+    """Without the rule, or with the spot as built, an oracle objects; with the rules none does."""
+    switches, without = ((label,), ()) if label.startswith("ZG-") else ((), (label,))
+    found = zoned(seed, without=without, switches=switches)
+    assert oracle in {each.oracle for each in found.violations}
+    assert not zoned(seed).violations
+
+
 def test_a_run_is_made_twice() -> None:
     """The same seed makes the same run: history, faults and figures."""
     one, two = zoned(5), zoned(5)
