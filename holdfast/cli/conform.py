@@ -103,9 +103,12 @@ def conform(
     with _log(logs, mapping, _bytes(copy_limit)) as log:
         header = log.header if log.header is not None else mapping.about if mapping is not None else None
         variants = variant or (header.variants if header is not None else ())
-        system = load_variant(model, variants)
+        system = load_variant(model)
         if header is not None:
+            # The variants come later: they may be those of another model.
             _check_model(header, system)
+        if variants:
+            system = load_variant(model, variants)
         if mapping is not None:
             check_names(mapping, system)
         shown = tuple(mapping.hidden) if mapping is not None else ()

@@ -155,6 +155,10 @@ def test_a_log_of_another_model_is_refused(tmp_path: Path, capsys: pytest.Captur
         if code:
             error = capsys.readouterr().err
             assert f'b.log:1: the log is one of "{said}", and ownership is asked for' in error
+    # The variant is one of the other model.
+    lines[0] |= {"model": "route_epoch", "variants": ["log_grain"]}
+    assert main(["conform", "ownership", write(tmp_path / "b.log", lines)]) == 2
+    assert 'the log is one of "route_epoch"' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("text", "problem"), [("", "the log holds no event"), ('{"seq": 1}\n', "source is missing")])
