@@ -25,6 +25,7 @@ Edit = Callable[[random.Random, Sequence[Line]], list[Line] | None]
 """A function that returns an edited log, or None if there is nothing to edit."""
 
 ZONES = Options(partitions=4, zones=3, brokers=3)
+SHORT = Options(partitions=2, zones=3, brokers=3, operations=40)
 
 
 @cache
@@ -35,10 +36,10 @@ def model() -> System:
 
 @cache
 def simulated(
-    seed: int, without: tuple[str, ...] = (), switches: tuple[str, ...] = ()
+    seed: int, without: tuple[str, ...] = (), switches: tuple[str, ...] = (), options: Options = ZONES
 ) -> tuple[CheckResult, list[Line]]:
     """A run, and the lines of its log without the header. Nobody changes these lines."""
-    checked = check(Question(seed=seed, options=ZONES, without=without, switches=switches))
+    checked = check(Question(seed=seed, options=options, without=without, switches=switches))
     _, *lines = route_log(checked.run.log).splitlines()
     return checked, [json.loads(line) for line in lines]
 

@@ -14,6 +14,7 @@ from impl.sim.conformance.routes import route_log
 from impl.sim.event_log import EventLog, StoreEffect
 from impl.store.interface import Put
 from tests.conform.route_logs import (
+    SHORT,
     Edit,
     judged,
     reasons,
@@ -47,6 +48,18 @@ def all_conform(seeds: range, folder: Path) -> Counter[str]:
         assert found.kind == "conforms", (seed, reasons(found))
         assert found.judged == found.events == len(lines)
     return actions
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_short_log_conforms_until_it_is_edited(seed: int, tmp_path: Path) -> None:
+    """The log of a short run conforms, and with a report above the fence it is impossible."""
+    checked, lines = simulated(seed, options=SHORT)
+    assert not checked.violations
+    found = judged(lines, tmp_path)
+    assert found.kind == "conforms", reasons(found)
+    edited = with_a_report_above_the_fence(random.Random(0), lines)
+    assert edited is not None
+    assert judged(edited, tmp_path).kind == "impossible"
 
 
 def test_logs_conform(tmp_path: Path) -> None:
