@@ -5,7 +5,7 @@ The variant `log_grain` has these actions. They are needed since a log differs f
 - A proxy may apply a record of the controller after newer ones are written. A proxy of the log is one process.
 - A process learns the controller's record in a step of its own, also when it starts.
 - A process whose WAL another broker has recovered may live on for a while, and report.
-- A new process may report less than the process before it.
+- A new process may report less than the process before it, and a copy of an old report may arrive late.
 - A stream may open on a main that has ended, since the request was on its way.
 - A recovery uploads each link in a step of its own, before it closes the streams.
 
@@ -31,7 +31,7 @@ class ChannelLog(Channels):
 
     @action(variant="log_grain")
     def report_less(self, m: Main, v: Epoch) -> None:
-        """A new process of m, which has applied an older record so far, reports less than the process before it."""
+        """A new process of m, which has applied an older record so far, reports less; or an old report comes again."""
         require(v > Epoch(0) and v <= self.known[m] and self.reports(m, v), "ZR-60.process")
         self.report[m] = v
 

@@ -83,7 +83,7 @@ def test_logs_conform(tmp_path: Path) -> None:
         60,
         # A process admits batches before it serves.
         70,
-        # A new process has applied an older record than the process before it, and reports less.
+        # A copy of an older report arrives behind a newer one.
         5,
     ],
 )

@@ -17,13 +17,14 @@ FIRST = (0, 0, 2)
 class MainState(msgspec.Struct):
     """A main. ``process``: the one that serves, "" for none; ``newest``: the one that has served last.
 
-    ``known``: the fenced epoch that this has learned. ``report``: the epoch that the controller has of the main; 0
-    before the first.
+    ``known``: the fenced epoch that this has learned. ``report``: the epoch that the controller has of the main, 0
+    before the first; ``reporter``: the process that has sent it.
     """
 
     name: str
     process: str = ""
     newest: str = ""
+    reporter: str = ""
     known: int = 0
     report: int = 0
 
@@ -58,6 +59,8 @@ class Mains:
         """By node: the batches that were sent to it."""
         self._requests: dict[tuple[str, int], list[str]] = {}
         """By process and number of a request: its batches, while the process counts them."""
+        self._reports: set[tuple[str, int]] = set()
+        """The reports so far: the process and the epoch."""
         self._record: tuple[int, int, int] | None = None
 
     def take(self, event: RouteEvent) -> None:
@@ -95,7 +98,7 @@ class Mains:
             case "closed":
                 self._close(event.node, event.values["sender"])
             case "report":
-                self._report(event.node, max(0, event.values["epoch"] + 1))
+                self._report(event.node, max(0, event.values["epoch"] + 1), event.values["sender"])
             case "record":
                 self._write(_counted(event.values), event.values["free"])
 
@@ -114,11 +117,14 @@ class Mains:
             told = {"fenced": fenced, "current": current} if number == current else {}
             self._step("bump", post=told)
 
-    def _report(self, node: int, epoch: int) -> None:
+    def _report(self, node: int, epoch: int, sender: str) -> None:
         main = self._mains[node]
         if epoch != main.report:
-            action = "publish" if epoch > main.report else "report_less"
-            main.report = epoch
+            # A process itself reports nothing older than before (ZR-63); only a copy of a report may come late.
+            is_free = sender != main.reporter or (sender, epoch) in self._reports
+            self._reports.add((sender, epoch))
+            action = "report_less" if epoch < main.report and is_free else "publish"
+            main.report, main.reporter = epoch, sender
             self._step(action, m=main.name, v=epoch, post={"report": {main.name: epoch}})
 
     def _close(self, node: int, sender: str) -> None:

@@ -90,7 +90,7 @@ class _Collector:
             self._opening[node] = is_opening
             report = reported(self._image, node)
             if report is not None and report != reports.get(node):
-                yield RouteEvent(index, "report", "", node, {"epoch": report})
+                yield RouteEvent(index, "report", "", node, {"epoch": report, "sender": sender})
         after = route_epochs(self._image)
         if after != before:
             values = {"committed": after.committed, "fenced": after.fenced, "current": after.current}
