@@ -37,6 +37,11 @@ class SnapshotCache:
         self._size += _weight(record)
         return self._evict()
 
+    def first(self, stream: int) -> int | None:
+        """The offset of the first record of a stream; None if there is none."""
+        held = self._streams.get(stream)
+        return held[0].base if held else None
+
     def _evict(self) -> list[WalRecord]:
         evicted = []
         while self._size > self._capacity and self._order:

@@ -8,11 +8,12 @@ from typing import Any
 import msgspec
 
 from impl.broker.handle import Read
-from impl.broker.messages import GetPartitionSnapshot, PartitionSnapshot, StepEvent
+from impl.broker.messages import GetPartitionSnapshot, PartitionSnapshot, PeerResult, StepEvent
 from impl.broker.partition.batches import Batch, decode
 from impl.broker.partition.meta_values import SegmentSlice
 from impl.broker.partition.segments import Segment, Segments
 from impl.broker.peers import Peers, SilentPeerError
+from impl.broker.wal_format import WalRecord
 from impl.broker.zones.snapshot_cache import SnapshotCache
 from impl.broker.zones.wal_replay import WalReplay
 from impl.errors import E
@@ -50,6 +51,7 @@ class MainSubscription(msgspec.Struct):
     main: int
     session: int = 0
     epoch: int = 0
+    wal_epoch: int = 0
     replayed: int | None = None
     commit: bool = False
     ended: bool = False
@@ -72,14 +74,17 @@ class SnapshotReader:
         self._read, self._image, self._pause_ms = read, image, pause_ms
         self._mains: dict[int, MainSubscription] = {}
         self._shown: dict[Key, ShownPartition] = {}
+        self._origins: dict[int, int] = {}
+        """By stream: the main from whose WAL the newest record in the cache comes."""
         self._applied: Gate[None] = Gate(tasks)
         """Opens when the next snapshot is applied."""
 
     def follow(self, mains: Collection[int]) -> None:
         """Follow these mains, and no others (ZR-43)."""
         for main in [each for each in self._mains if each not in mains]:
-            self._mains.pop(main).ended = True
-            self._forget(main)
+            subscription = self._mains.pop(main)
+            subscription.ended = True
+            self._reset(subscription)
         for main in sorted(set(mains) - set(self._mains)):
             subscription = self._mains[main] = MainSubscription(main)
             self._tasks.start(self._poll(subscription))
@@ -118,6 +123,8 @@ class SnapshotReader:
     async def _poll(self, subscription: MainSubscription) -> None:
         while not subscription.ended:
             asked = GetPartitionSnapshot(subscription.session, subscription.epoch, subscription.commit)
+            # While it waits, the cache may lose more.
+            subscription.commit = False
             try:
                 result = await self._peers.ask(subscription.main, asked, TIMEOUT_MS)
             except SilentPeerError:
@@ -126,42 +133,60 @@ class SnapshotReader:
                 await self._tasks.sleep(RETRY_MS)
                 continue
             if not subscription.ended:
-                subscription.commit = False
-                await self._take(subscription, result.values)
+                await self._take(subscription, result)
                 await self._tasks.sleep(self._pause_ms)
 
-    async def _take(self, subscription: MainSubscription, values: dict[str, Any]) -> None:
+    async def _take(self, subscription: MainSubscription, result: PeerResult) -> None:
         """Take an answer: replay the WAL up to its end, and then apply its snapshots (ZR-45, ZR-47)."""
-        if values["session"] != subscription.session:
+        values = result.values
+        given = values["session"], values["session_epoch"], values["wal_epoch"]
+        if given != (subscription.session, subscription.epoch + 1, subscription.wal_epoch):
+            # A process numbers its sessions anew, so the number alone does not tell a new one from the old one.
             self._reset(subscription)
-        subscription.session, subscription.epoch = values["session"], values["session_epoch"]
+            if values["session_epoch"] > 1:
+                return
+        self._step("take_answer", main=subscription.main, id=result.id)
+        subscription.session, subscription.epoch, subscription.wal_epoch = given
         if subscription.replayed is not None:
             span = subscription.replayed, values["wal_end"]
             async for record in self._replay.records(subscription.main, values["wal_epoch"], *span):
-                self._keep(subscription, record)
+                if subscription.ended:
+                    return
+                self._keep(subscription.main, record)
+        if subscription.ended:
+            return
         subscription.replayed = values["wal_end"]
-        if not subscription.ended:
-            self._apply(subscription, values["partitions"])
+        self._apply(subscription, values["partitions"])
 
-    def _keep(self, subscription: MainSubscription, record: Any) -> None:
-        for evicted in self._cache.put(record):
+    def _keep(self, main: int, record: WalRecord) -> None:
+        dropped = self._cache.put(record)
+        self._origins[record.stream] = main
+        # Where the stream begins in the cache, before records are evicted for the new one.
+        bases = [each.base for each in dropped if each.stream == record.stream]
+        first = bases[0] if bases else self._cache.first(record.stream)
+        self._step("keep", main=main, stream=record.stream, base=record.base, end=record.end, first=first)
+        for evicted in dropped:
+            self._step("evict", main=self._origins[evicted.stream], stream=evicted.stream, end=evicted.end)
             stored = self._image().streams.get(evicted.stream)
             if stored is not None and rule("ZR-51", stored.end < evicted.end):
-                subscription.commit = True
+                # Its main is to upload it, which may be another one than the main of the new record.
+                origin = self._mains.get(self._origins[evicted.stream])
+                if origin is not None:
+                    origin.commit = True
 
     def _reset(self, subscription: MainSubscription) -> None:
         """ZR-52. Begin anew with a main: nothing of it is shown until it has sent it again."""
+        self._step("end_session", main=subscription.main)
         subscription.session = subscription.epoch = 0
         subscription.replayed = None
-        self._forget(subscription.main)
-
-    def _forget(self, main: int) -> None:
-        for key in [key for key, each in self._shown.items() if each.main == main]:
+        for key in [key for key, each in self._shown.items() if each.main == subscription.main]:
             self._hide(key)
 
     def _hide(self, key: Key) -> None:
-        stream = self._shown.pop(key).snapshot.stream
-        self._tasks.outputs.append(StepEvent("hide", {"stream": stream}))
+        self._step("hide", stream=self._shown.pop(key).snapshot.stream)
+
+    def _step(self, action: str, **values: Any) -> None:
+        self._tasks.outputs.append(StepEvent(action, values))
 
     # Snapshots --------------------------------------------------------------------------------------------------
 
@@ -174,27 +199,33 @@ class SnapshotReader:
         for each in sorted(given, key=lambda each: each.operation != first):
             key = each.topic, each.partition
             shown = self._shown.get(key)
-            if each.operation == "REMOVE":
-                if shown is not None and shown.main == subscription.main:
-                    self._hide(key)
-                continue
             is_own = shown is not None and shown.main == subscription.main
-            if each.operation == "PATCH" and not is_own:
+            if each.operation == "REMOVE" and is_own:
+                self._hide(key)
+            if each.operation == "REMOVE" or (each.operation == "PATCH" and not is_own):
+                self._note(subscription.main, key)
                 continue
             if each.operation == "ADD" and shown is not None:
                 newer = each.leader_epoch > shown.snapshot.leader_epoch
                 if rule("M-19.epoch", not newer):
                     # The main believes that it leads, and another one leads since.
+                    self._note(subscription.main, key, refused=True)
                     self._reset(subscription)
                     return
             self._shown[key] = ShownPartition(subscription.main, each, _segments(each))
             # A partition that has no record yet has no stream, either.
             if each.segments and each.stream >= 0:
                 spans = [(start, end) for _, start, end in each.segments]
-                values = {"stream": each.stream, "epoch": each.leader_epoch, "end": spans[-1][1], "spans": spans}
-                self._tasks.outputs.append(StepEvent("show", values))
+                self._step("show", stream=each.stream, epoch=each.leader_epoch, end=spans[-1][1], spans=spans)
+            self._note(subscription.main, key)
         applied, self._applied = self._applied, Gate(self._tasks)
         applied.open(None)
+
+    def _note(self, main: int, key: Key, *, refused: bool = False) -> None:
+        """Log that a snapshot is dealt with, and who shows the partition then."""
+        shown = self._shown.get(key)
+        shown_by = None if shown is None else shown.main
+        self._step("apply", main=main, of=key, shown_by=shown_by, refused=refused)
 
 
 def _segments(snapshot: PartitionSnapshot) -> Segments:

@@ -1,0 +1,132 @@
+"""A reader of another zone: when it takes an answer for the next one of its session, and whom it asks for uploads."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any, cast
+
+import pytest
+
+from impl.broker.messages import GetPartitionSnapshot, PartitionSnapshot, PeerRequest, PeerResult, StepEvent
+from impl.broker.peers import Peers
+from impl.broker.wal_format import WalRecord
+from impl.broker.zones.snapshot_cache import OVERHEAD, SnapshotCache
+from impl.broker.zones.snapshot_reader import SnapshotReader
+from impl.broker.zones.wal_replay import WalReplay
+from impl.errors import E
+from impl.metadata.image import Image, Stream
+from impl.tasks import Tasks
+
+PAUSE_MS = 10
+ADD = PartitionSnapshot("ADD", "t", 0, 4, stream=7, end=2, segments=((0, 0, 2),))
+
+
+class Bench:
+    """A reader of mains that answer as the test says. ``wal``: by main, its records by their places."""
+
+    def __init__(self, capacity: int = 1 << 20) -> None:
+        self.tasks = Tasks()
+        self.peers = Peers(self.tasks)
+        self.image = Image()
+        self.wal: dict[int, list[tuple[int, WalRecord]]] = {}
+        self.asked: dict[int, tuple[int, GetPartitionSnapshot]] = {}
+        """By main, the last request: its number and what it says."""
+        self.steps: list[str] = []
+        replay, cache = cast("WalReplay", self), SnapshotCache(capacity)
+        self.reader = SnapshotReader(
+            self.tasks, self.peers, replay, cache, cast("Any", None), lambda: self.image, PAUSE_MS
+        )
+
+    async def records(self, node: int, _: int, begin: int, end: int) -> AsyncIterator[WalRecord]:
+        """The records of a WAL."""
+        for place, record in self.wal.get(node, ()):
+            if begin <= place < end:
+                yield record
+
+    def follow(self, *mains: int) -> None:
+        """Follow mains."""
+        self.reader.follow(mains)
+        self.run(0)
+
+    def run(self, ms: int) -> None:
+        """Let time pass."""
+        for output in self.tasks.run(self.tasks.now + ms):
+            match output:
+                case PeerRequest(node, number, GetPartitionSnapshot() as body):
+                    self.asked[node] = number, body
+                case StepEvent(action, values):
+                    self.steps.append(action if action != "apply" else f"apply {values['shown_by']}")
+
+    def answer(
+        self, main: int, session: int, epoch: int, *found: PartitionSnapshot, wal_epoch: int = 1, wal_end: int = 0
+    ) -> GetPartitionSnapshot:
+        """A main answers. Returns the next request to it."""
+        values = {"session": session, "session_epoch": epoch, "partitions": found}
+        values |= {"wal_epoch": wal_epoch, "wal_end": wal_end}
+        number, _ = self.asked[main]
+        self.steps.clear()
+        self.peers.take(PeerResult(number, E.NONE, values))
+        self.run(0)
+        steps = list(self.steps)
+        self.run(PAUSE_MS)
+        self.steps[:] = steps
+        return self.asked[main][1]
+
+
+def test_a_session_goes_on() -> None:
+    """The reader echoes what it has got, and applies what comes after that."""
+    bench = Bench()
+    bench.follow(2)
+    assert bench.answer(2, 5, 1) == GetPartitionSnapshot(5, 1, commit=False)
+    assert bench.answer(2, 5, 2, ADD) == GetPartitionSnapshot(5, 2, commit=False)
+    assert bench.steps == ["take_answer", "show", "apply 2"]
+
+
+@pytest.mark.parametrize(
+    ("given", "then", "shows"),
+    [
+        # A process that has begun anew numbers its sessions from 1, too.
+        ((1, 1, 9), (1, 1), False),
+        # Another reader has that session of the new process, and happens to have as many answers.
+        ((1, 3, 9), (0, 0), False),
+        # A copy of an older session.
+        ((1, 5, 1), (0, 0), False),
+        ((2, 1, 1), (2, 1), False),
+        ((1, 3, 1), (1, 3), True),
+    ],
+)
+def test_an_answer_of_another_session_is_not_taken(
+    given: tuple[int, int, int], then: tuple[int, int], shows: bool
+) -> None:
+    """Session, number of the answer and epoch of the WAL have to go on, or nothing of the main is shown any more."""
+    bench = Bench()
+    bench.follow(2)
+    bench.answer(2, 1, 1)
+    bench.answer(2, 1, 2, ADD)
+    session, epoch, wal_epoch = given
+    assert bench.answer(2, session, epoch, wal_epoch=wal_epoch) == GetPartitionSnapshot(*then, commit=False)
+    assert ("hide" not in bench.steps) is shows
+    assert ("take_answer" in bench.steps) is (then != (0, 0))
+
+
+def test_the_main_of_a_lost_record_is_asked() -> None:
+    """ZR-51. A record of main 3 takes the room of one of main 2 that is not uploaded: main 2 is asked, and once.
+
+    The request to main 2 that is under way does not count.
+    """
+    bench = Bench(capacity=OVERHEAD + 1)
+    bench.image.streams |= {7: Stream(), 8: Stream()}
+    bench.wal = {2: [(5, record(7))], 3: [(5, record(8))]}
+    bench.follow(2, 3)
+    for main in (2, 3):
+        bench.answer(main, 1, 1)
+    assert not bench.answer(2, 1, 2, wal_end=6).commit
+    assert not bench.answer(3, 1, 2, wal_end=6).commit
+    assert bench.steps == ["take_answer", "keep", "evict"]
+    assert bench.answer(2, 1, 3, wal_end=6).commit
+    assert not bench.answer(2, 1, 4, wal_end=6).commit
+
+
+def record(stream: int) -> WalRecord:
+    """A record at offset 0."""
+    return WalRecord(stream, 1, 0, 1, b"x")
