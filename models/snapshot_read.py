@@ -30,19 +30,11 @@ Where this differs from zone-routing.md:
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import Self
 
 from holdfast.lang import (
-    Flag,
-    Ghost,
-    Map,
-    Model,
-    Nat,
-    Rel,
     Scope,
     action,
-    init,
     invariant,
     leads_to,
     liveness,
@@ -53,96 +45,17 @@ from holdfast.lang import (
     witness,
 )
 from models.parts.channels import Main
+from models.parts.snapshot_log import SnapshotLog
+from models.parts.snapshots import LeaderEpoch, Poll
 from models.parts.streams import Offset
 
 
-class LeaderEpoch(Nat):
-    """The leader epoch of a partition. Each open of the partition has its own."""
-
-
-class Poll(Enum):
-    """How far the reader's request to a main has come, or the answer to it."""
-
-    WAITING = "waiting"
-    HELD = "held"
-    ANSWERED = "answered"
-
-
-class SnapshotRead(Model):
+class SnapshotRead(SnapshotLog):
     """A partition that moves between mains, and a proxy that follows it by snapshots and replays."""
-
-    early_baseline: Flag
-    """ZG-7, as built: all ends are those of the WAL, and its newest records need not be in the log cache yet."""
-    early_ends: Flag
-    """ZG-7, with the remedy of the page: the baseline of a session lies in the log cache, the other ends need not."""
-
-    leader: Main
-    """The main that leads the partition."""
-    epoch: LeaderEpoch
-    """The leader epoch under which it leads."""
-    appended: Offset
-    """The end of the log: LogEndOffset. The last appends may be under way."""
-    confirmed: Offset
-    """The end of the records that are durable in the WAL of the leader."""
-    cached: Offset
-    """The end of the records in the log cache of the leader. Their appends have finished."""
-    uploaded: Offset
-    """The end of the uploaded records."""
-
-    session: Rel[Main]
-    """m has a session with the reader."""
-    committing: Rel[Main]
-    """The reader has asked m for an upload that has not ended: with a new session, or by RequestCommit (ZR-40)."""
-    asked: Ghost[Rel[Main]]
-    """The reader has asked m by RequestCommit, since its cache has lost records; this upload has not ended."""
-    sent: Map[Main, LeaderEpoch | None]
-    """The epoch of the partition that m has sent in this session and not removed."""
-    poll: Map[Main, Poll]
-    """WAITING: the request waits at m. HELD: m holds a snapshot back. ANSWERED: the reader replays for the answer."""
-    snapshot_epoch: Map[Main, LeaderEpoch | None]
-    """The epoch of the partition in the snapshot of m; None if m did not lead it."""
-    snapshot_end: Map[Main, Offset]
-    """The LogEndOffset in the snapshot of m."""
-    wal_end: Map[Main, Offset]
-    """ConfirmWalEndOffset in the last answer of m, as the end of the partition's records below it."""
-
-    position: Map[Main, Offset]
-    """The end up to which the reader has replayed the WAL of m."""
-    held: Rel[Offset]
-    """The records in the cache of the reader."""
-    shown_by: Main | None
-    """The main for which the reader shows the partition; None if it does not show it."""
-    shown_epoch: LeaderEpoch
-    """The epoch under which the reader shows the partition."""
-    end: Offset
-    """The end up to which the reader shows the partition."""
 
     tiny = Scope({Main: 2, Offset: 3, LeaderEpoch: 1}, budgets={"replace_session": 1})
     default = Scope({Main: 2, Offset: 3, LeaderEpoch: 2}, budgets={"replace_session": 1})
     deep = Scope({Main: 4, Offset: 60, LeaderEpoch: 12}, budgets={"replace_session": 12}, depth=200)
-
-    @init
-    def start_partition(self, m: Main) -> None:
-        """A main leads the empty partition. The reader has no session."""
-        self.leader = m
-        self.epoch = LeaderEpoch(0)
-        self.appended = Offset(0)
-        self.confirmed = Offset(0)
-        self.cached = Offset(0)
-        self.uploaded = Offset(0)
-        self.session.fill(False)
-        self.committing.fill(False)
-        self.asked.fill(False)
-        self.sent.fill(None)
-        self.poll.fill(Poll.WAITING)
-        self.snapshot_epoch.fill(None)
-        self.snapshot_end.fill(Offset(0))
-        self.wal_end.fill(Offset(0))
-        self.position.fill(Offset(0))
-        self.held.fill(False)
-        self.shown_by = None
-        self.shown_epoch = LeaderEpoch(0)
-        self.end = Offset(0)
 
     # The leader and its log -----------------------------------------------------------------------------------
 
@@ -271,37 +184,6 @@ class SnapshotRead(Model):
                 self.hide(m)
         self.snapshot_epoch[m] = None
         self.snapshot_end[m] = Offset(0)
-
-    def take_partition(self, m: Main) -> None:
-        """The reader takes the ADD or PATCH of m, if there is one. An ADD of an old epoch ends the session (ZR-52)."""
-        e = self.snapshot_epoch[m]
-        if e is None:
-            self.sent[m] = None
-        elif self.sent[m] == e:
-            if rule("ZR-47.patch", not self.shows(m)):
-                pass
-            else:
-                self.end = self.snapshot_end[m]
-        elif rule("M-19.epoch", self.shown_by is not None and e <= self.shown_epoch):
-            self.hide(m)
-            self.session[m] = False
-        else:
-            self.sent[m] = e
-            self.shown_by = m
-            self.shown_epoch = e
-            self.end = self.snapshot_end[m]
-
-    def hide(self, m: Main) -> None:
-        """The reader does not show the partition for m any more."""
-        if self.shows(m):
-            self.shown_by = None
-            self.shown_epoch = LeaderEpoch(0)
-            self.end = Offset(0)
-
-    def shows(self, m: Main) -> bool:
-        """Whether the reader shows the partition for m."""
-        shown_by = self.shown_by
-        return shown_by is not None and shown_by == m
 
     def has_snapshot_before(self, m: Main, e: LeaderEpoch) -> bool:
         """Whether m has a snapshot of an older epoch than e, and the reader has not applied it."""

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from holdfast.lang import lemma
 from models.parts.channels import Main
+from models.parts.snapshots import LeaderEpoch, Poll
 from models.parts.streams import Offset
-from models.snapshot_read import LeaderEpoch, Poll, SnapshotRead
+from models.snapshot_read import SnapshotRead
 
 
 class SnapshotReadProof(SnapshotRead):
