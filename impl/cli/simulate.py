@@ -9,7 +9,7 @@ import attrs
 
 from holdfast.check.budget import Budget
 from holdfast.cli.options import Cores, Names, Switch
-from holdfast.cli.output import check_writable, write
+from holdfast.cli.output import cannot_write, check_writable, write
 from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.ir.errors import UsageError
 from impl.cli import as_model as model_run
@@ -25,6 +25,7 @@ from impl.sim.check import CheckResult, Question
 from impl.sim.conformance.log import conform_log
 from impl.sim.conformance.partitions import partition_logs
 from impl.sim.conformance.routes import route_log
+from impl.sim.conformance.shown import shown_logs
 from impl.sim.timeline import timeline as timeline_of
 
 KEEP = Path("corpus")
@@ -76,7 +77,8 @@ def simulate(
     log
         Write the event log of the run to this file, in the form that `holdfast conform` reads with --map. With
         --partitions, each partition also gets a log of its own beside it: run.0.ndjson, run.1.ndjson for run.ndjson.
-        With --zones, run.routes.ndjson is the log of the route epochs, which needs no --map.
+        With --zones, run.routes.ndjson is the log of the route epochs, and the folder run.reads has the logs of what
+        processes show of the partitions of other zones. These need no --map.
     history
         Write the operations of the clients to this file, one line of JSON for each begin and each end. With --scenario:
         the sizes of the histories that are moved (1GB,1TB,10TB).
@@ -206,7 +208,8 @@ def _numbers(seed: int | None, seeds: str | None) -> range:
 def _write_files(checked: CheckResult, log: Path | None, history: Path | None, question: Question) -> None:
     """Write the logs and the history of a run. The log of partition 0 is events.0.ndjson beside events.ndjson.
 
-    The log of route epochs is events.routes.ndjson.
+    The log of route epochs is events.routes.ndjson. The log of what the process b1.0 shows of partition 2 is
+    events.reads/b1.0.2.ndjson.
     """
     if log is not None:
         write(log, conform_log(checked.run.log).decode())
@@ -214,5 +217,12 @@ def _write_files(checked: CheckResult, log: Path | None, history: Path | None, q
             write(log.with_name(f"{log.stem}.{number}{log.suffix}"), text.decode())
         if question.options.zones:
             write(log.with_name(f"{log.stem}.routes{log.suffix}"), route_log(checked.run.log).decode())
+            folder = log.with_name(f"{log.stem}.reads")
+            try:
+                folder.mkdir(exist_ok=True)
+            except OSError as error:
+                raise cannot_write(folder, error) from error
+            for (reader, number), text in shown_logs(checked.run.log).items():
+                write(folder / f"{reader}.{number}{log.suffix}", text.decode())
     if history is not None:
         write(history, "".join(f"{line}\n" for line in checked.run.history.lines()))

@@ -61,6 +61,23 @@ class AppendedBatch:
         self.lost = False
 
 
+class SentSnapshots(msgspec.Struct, frozen=True):
+    """The answer of a main to the request number ``id`` of a reader, which is a process. ``node``: of the main.
+
+    ``commit``: whether the reader has asked for an upload. The rest are the values of ``GetPartitionSnapshot``.
+    """
+
+    reader: str
+    id: int
+    node: int
+    commit: bool
+    session: int
+    session_epoch: int
+    partitions: tuple[messages.PartitionSnapshot, ...]
+    wal_epoch: int
+    wal_end: int
+
+
 class EventLog:
     """The events of a run in the order of time."""
 

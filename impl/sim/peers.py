@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from impl.broker.messages import PeerAnswer, PeerCall, PeerLoss, PeerRequest, PeerResult, RouteBatches
-from impl.sim.event_log import EventLog
+from impl.broker.messages import (
+    GetPartitionSnapshot,
+    PeerAnswer,
+    PeerCall,
+    PeerLoss,
+    PeerRequest,
+    PeerResult,
+    RouteBatches,
+)
+from impl.sim.event_log import EventLog, SentSnapshots
 from impl.sim.network import PEER, Network
 from impl.sim.process import Process
 from impl.sim.queue import Queue
@@ -17,7 +25,7 @@ class PeerConnections:
     """The requests between processes that are under way. A request goes to the newest process of its node.
 
     ``processes``: all processes, in the order of their start. ``current``: the newest one of each node. ``deliver``:
-    gives a process an input. ``traffic`` counts the bytes. ``log`` gets the answers to routed batches.
+    gives a process an input. ``traffic`` counts the bytes. ``log`` gets the answers.
     """
 
     def __init__(
@@ -35,6 +43,8 @@ class PeerConnections:
         self._deliver, self._traffic = deliver, traffic
         self._asked: dict[tuple[int, int], Process] = {}
         """By process and number of a request without an answer: the process that was asked."""
+        self._snapshots: dict[tuple[int, int], GetPartitionSnapshot] = {}
+        """By process and number: the requests for snapshots, until they are answered."""
         self._epochs: dict[tuple[int, int], int] = {}
         """By process and number of a request with routed batches, until it is answered: the route epoch."""
 
@@ -48,6 +58,8 @@ class PeerConnections:
         self._asked[sender, request.id] = target
         if isinstance(request.body, RouteBatches):
             self._epochs[sender, request.id] = request.body.route_epoch
+        else:
+            self._snapshots[sender, request.id] = request.body
         self._traffic.peers(process.node, request.node, request.body)
         link = self._network.link(process.node, f"{PEER}{request.node}")
         self._network.send(link, self._arrive, target, PeerCall(sender, request.id, request.body))
@@ -66,6 +78,10 @@ class PeerConnections:
             errors = [name for name, _ in answer.values.get("answers", ())]
             routed = {"node": process.node, "epoch": epoch, "errors": errors}
             self._log.events.append((self._queue.now, process.name, "routed", routed))
+        asked = self._snapshots.pop((answer.sender, answer.id), None)
+        if asked is not None:
+            sent = SentSnapshots(sender.name, answer.id, process.node, commit=asked.commit, **answer.values)
+            self._log.events.append((self._queue.now, process.name, "snapshots", sent))
         self._traffic.peers(process.node, sender.node, answer.values)
         link = self._network.link(process.node, f"{PEER}{sender.node}")
         self._network.send(link, self._answered, answer)

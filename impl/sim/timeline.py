@@ -34,6 +34,8 @@ from impl.wire import (
 )
 
 _ZEROS = re.compile(r"\b0+(?=\d)")
+_WITHOUT_LINE = {"shut_down", "take_answer", "keep", "evict", "apply"}
+"""The steps whose consequences have lines of their own, or that come too often."""
 WIDTH = 12
 """The columns of a process's name."""
 _HAPPENS = {
@@ -183,8 +185,8 @@ class _View:
             if self._key in (-1, values["partition"]):
                 yield f"serves partition {values['partition']}, opened under leader epoch {values['leader_epoch']}"
             return
-        if "partition" in values or action == "shut_down":
-            return  # Its consequences have lines of their own.
+        if "partition" in values or action in _WITHOUT_LINE:
+            return
         if stream is None:
             numbers = "".join(f" {name} {value}" for name, value in values.items())
             yield f"{action.replace('_', ' ')}{numbers}"
