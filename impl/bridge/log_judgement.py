@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -19,14 +20,19 @@ from holdfast.check.conform.mappings.mapping_file import read_mapping
 from holdfast.check.temporary_folder import TemporaryFolder
 from holdfast.ir.errors import UsageError
 from holdfast.ir.variants import load_variant
+from impl.sim.conformance import routes, shown
 from impl.sim.conformance.log import conform_log
 from impl.sim.conformance.partitions import partition_logs
+from impl.sim.conformance.routes import route_log
+from impl.sim.conformance.shown import shown_logs
 from impl.sim.event_log import EventLog
 
 OF_STREAMS = {"legacy": ("ownership", "stream_log"), "V6": ("fast_close",)}
 """By version: the models that judge the log of all streams."""
 OF_PARTITIONS = ("reassignment", "cancellation")
 """The models that judge the log of each partition."""
+HEADERS: dict[str, dict[str, Any]] = {"route_epoch": routes.HEADER, "snapshot_read": shown.HEADER}
+"""The headers of the logs of zones. Their lines are steps of a model, and need no mapping."""
 UNREADABLE = "unreadable"
 
 
@@ -62,6 +68,14 @@ def judgements(
                 yield _judged(name, variants, number, of_partition, meter)
 
 
+def zone_judgements(log: EventLog) -> Iterator[LogJudgement]:
+    """What the models of zone routing say of the log of a simulated cluster with zones, in turn."""
+    meter = Meter(Budget())
+    yield _judgement("route_epoch", _frame("route_epoch"), -1, route_log(log), meter)
+    for (_, number), text in shown_logs(log).items():
+        yield _judgement("snapshot_read", _frame("snapshot_read"), number, text, meter)
+
+
 @cache
 def _model(name: str, variants: tuple[str, ...]) -> tuple[Mapping, Frame]:
     """The mapping of a model, and a frame for all logs: the model with the mapping's variants and further ones."""
@@ -69,14 +83,28 @@ def _model(name: str, variants: tuple[str, ...]) -> tuple[Mapping, Frame]:
     return mapping, Frame.of(load_variant(name, (*mapping.about.variants, *variants)), mapping.about.literals)
 
 
+@cache
+def _frame(name: str) -> Frame:
+    """A frame for all logs with the header of a model of zone routing."""
+    header = HEADERS[name]
+    literals = {nat: {int(number): value for number, value in of.items()} for nat, of in header["literals"].items()}
+    return Frame.of(load_variant(name, tuple(header["variants"])), literals)
+
+
 def _judged(name: str, variants: tuple[str, ...], partition: int, text: bytes, meter: Meter) -> LogJudgement:
     mapping, frame = _model(name, variants)
+    return _judgement(name, frame, partition, text, meter, mapping)
+
+
+def _judgement(
+    name: str, frame: Frame, partition: int, text: bytes, meter: Meter, mapping: Mapping | None = None
+) -> LogJudgement:
     with TemporaryFolder("log") as folder:
         path = folder / "events.ndjson"
         path.write_bytes(text)
         try:
             with Log([str(path)], mapping) as log:
-                options = JudgeOptions(hidden=tuple(mapping.hidden))
+                options = JudgeOptions(hidden=() if mapping is None else tuple(mapping.hidden))
                 found = judge_in(frame, log, options, meter)
         except UsageError as error:
             return LogJudgement(name, partition, UNREADABLE, str(error).replace(str(path), "events"), 0)

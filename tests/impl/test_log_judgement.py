@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from impl.bridge import log_judgement
-from impl.bridge.log_judgement import LogJudgement, judgements
+from impl.bridge.guards.conformance import objection
+from impl.bridge.log_judgement import LogJudgement, judgements, zone_judgements
 from impl.sim.check import CheckResult, Question, check
 from impl.sim.mix import question
 
@@ -30,3 +33,17 @@ def test_earlier_logs_change_no_answer() -> None:
     kinds = [{judgement.kind for judgement in judged} for judged in alone]
     assert kinds[0] == {"conforms"}
     assert "impossible" in kinds[1]
+
+
+@pytest.mark.long
+def test_the_logs_of_zones_are_judged() -> None:
+    """A report of an older process is noticed by ``route_epoch`` alone; with the rule, all models allow the run."""
+    asked = question(20004, ("ZR-60.process",))
+    checked = check(asked)
+    assert not checked.violations
+    found = objection(asked, checked)
+    assert found is not None
+    assert found[0] == "route_epoch"
+    assert objection(question(20004), check(question(20004))) is None
+    models = {each.model for each in zone_judgements(checked.run.log)}
+    assert models == {"route_epoch", "snapshot_read"}

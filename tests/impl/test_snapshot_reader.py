@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any, cast
 
+import msgspec
 import pytest
 
 from impl.broker.messages import GetPartitionSnapshot, PartitionSnapshot, PeerRequest, PeerResult, StepEvent
@@ -15,6 +16,7 @@ from impl.broker.zones.snapshot_reader import SnapshotReader
 from impl.broker.zones.wal_replay import WalReplay
 from impl.errors import E
 from impl.metadata.image import Image, Stream
+from impl.rules import without
 from impl.tasks import Tasks
 
 PAUSE_MS = 10
@@ -130,3 +132,39 @@ def test_the_main_of_a_lost_record_is_asked() -> None:
 def record(stream: int) -> WalRecord:
     """A record at offset 0."""
     return WalRecord(stream, 1, 0, 1, b"x")
+
+
+@pytest.mark.parametrize(("epoch", "shown_by"), [(3, 2), (4, 2), (5, 3)])
+def test_a_main_that_led_before_shows_nothing(epoch: int, shown_by: int) -> None:
+    """M-19.epoch. Main 3 adds what main 2 shows under leader epoch 4: only a newer epoch is taken.
+
+    Any other one ends the session with main 3. Without the rule the older one takes the place of the newer one.
+    """
+    bench = shows_of_main_2()
+    asked = bench.answer(3, 1, 2, msgspec.structs.replace(ADD, leader_epoch=epoch))
+    assert f"apply {shown_by}" in bench.steps
+    assert (asked.session == 0) is (shown_by == 2)
+    with without("M-19.epoch"):
+        bench = shows_of_main_2()
+        bench.answer(3, 1, 2, msgspec.structs.replace(ADD, leader_epoch=epoch))
+        assert "apply 3" in bench.steps
+
+
+def shows_of_main_2() -> Bench:
+    """A reader that shows the partition of main 2, and has a session with main 3."""
+    bench = Bench()
+    bench.follow(2, 3)
+    for main in (2, 3):
+        bench.answer(main, 1, 1)
+    bench.answer(2, 1, 2, ADD)
+    return bench
+
+
+def test_a_partition_that_was_opened_anew_is_shown_again() -> None:
+    """M-19. A removal and an addition in one answer: the removal comes first. Without the rule nothing is shown."""
+    for labels, shown_by in (((), 2), (("M-19",), None)):
+        with without(*labels):
+            bench = shows_of_main_2()
+            removed = PartitionSnapshot("REMOVE", "t", 0, 4)
+            bench.answer(2, 1, 3, removed, msgspec.structs.replace(ADD, leader_epoch=5))
+            assert bench.steps[-1] == f"apply {shown_by}"

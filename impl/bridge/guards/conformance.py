@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from impl.bridge.log_judgement import judgements
+from itertools import chain
+
+from impl.bridge.log_judgement import judgements, zone_judgements
 from impl.sim.check import CheckResult, Question
 
 
@@ -12,7 +14,9 @@ def objection(question: Question, checked: CheckResult) -> tuple[str, str] | Non
     A model that cannot judge the run, such as one with a log that it cannot read, does not object.
     """
     has_partitions = question.options.partitions > 0
-    for each in judgements(checked.run.log, question.version, question.generation, has_partitions=has_partitions):
+    log = checked.run.log
+    of_zones = zone_judgements(log) if question.options.zones else ()
+    for each in chain(judgements(log, question.version, question.generation, has_partitions=has_partitions), of_zones):
         if each.kind == "impossible" and each.said:
             return each.model, each.said
     return None

@@ -19,7 +19,7 @@ from impl.sim.event_log import Event, EventLog, SentSnapshots, StoreEffect
 from impl.sim.links import CHANNEL_FOLDER, WAL_FOLDER
 from impl.store.interface import Get
 
-HEADER = {"holdfast": "log", "version": 1, "model": "SnapshotRead", "variants": ["log_grain"]}
+HEADER = {"holdfast": "log", "version": 1, "model": "SnapshotRead", "variants": ["log_grain"], "literals": {}}
 STEPS = {"take_answer", "keep", "evict", "apply", "end_session"}
 """The steps of readers that the logs are made of."""
 
