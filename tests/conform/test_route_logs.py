@@ -85,6 +85,8 @@ def test_logs_conform(tmp_path: Path) -> None:
         70,
         # A copy of an older report arrives behind a newer one.
         5,
+        # A new leader of the controllers does not know that a node is leaving, and does not wait for it.
+        34,
     ],
 )
 def test_rare_ways_conform(seed: int, tmp_path: Path) -> None:
@@ -123,6 +125,7 @@ def test_edits_are_rejected(edit: Edit, tmp_path: Path) -> None:
         ("M-13", 0, "M-13 refuses send"),
         ("M-15", 2, "M-15 refuses recover"),
         ("ZR-57", 5, "ZR-55 refuses commit"),
+        ("ND-30", 40, "M-10 refuses commit"),
     ],
 )
 def test_faulty_code_is_noticed(rule: str, seed: int, named: str, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import msgspec
 
 from impl import wire
 from impl.broker.messages import StepEvent
-from impl.controller.nodes import REGISTRY_KEY
+from impl.controller.nodes import LEAVING_GRACE_MS, REGISTRY_KEY
 from impl.controller.routes import reported, route_epochs
 from impl.metadata.image import Image
 from impl.metadata.log import replay
@@ -50,6 +50,8 @@ class _Collector:
     def __init__(self, nodes: dict[str, int]) -> None:
         self._nodes, self._image, self._links = nodes, Image(), Links(nodes)
         self._opening: dict[int, bool] = {}
+        self._left: dict[int, int] = {}
+        """When each node in controlled shutdown has begun it, as far as the leading controller knows (ND-30)."""
         self._started = {name: number for number, name in enumerate(nodes)}
         """By process: its place in the order of the starts."""
         self._serving: dict[int, int] = {}
@@ -61,12 +63,14 @@ class _Collector:
         """The changes of one event, except those of links."""
         now, name, _, subject = event
         match subject:
+            case {"term": _}:
+                self._left.clear()  # A new leader has heard of nobody.
             case ExecutedRequest():
                 self._cause = now, name, subject.sender
             case AppendedBatch(lost=False):
                 is_caused = self._cause is not None and self._cause[:2] == (now, name)
                 sender = self._cause[2] if self._cause is not None and is_caused else ""
-                yield from self._write(index, sender, subject)
+                yield from self._write(index, now, sender, subject)
             case wire.Request(_, _, wire.RegisterNode(node)) if self._nodes.get(name) == node:
                 # It has recovered the WAL of the process before it. One that was overtaken by its successor is refused.
                 if self._started[name] > self._serving.get(node, -1):
@@ -77,11 +81,16 @@ class _Collector:
         if name in self._nodes:
             self._links.see(index, event, self._image)
 
-    def _write(self, index: int, sender: str, written: AppendedBatch) -> Iterator[RouteEvent]:
-        before = route_epochs(self._image)
+    def _write(self, index: int, now: int, sender: str, written: AppendedBatch) -> Iterator[RouteEvent]:
+        before, states = route_epochs(self._image), dict(self._image.brokers)
         reports = {node: reported(self._image, node) for node in self._opening}
         replay((written.batch,), self._image)
         self._links.write(index, self._image)
+        for node, state in self._image.brokers.items():
+            if state == "shutting_down" != states.get(node):
+                self._left[node] = now
+            elif state == "active":
+                self._left.pop(node, None)
         for node in sorted(set(self._nodes.values())):
             is_opening = _has_opening(self._image, node)
             if is_opening != self._opening.get(node, False):
@@ -94,13 +103,16 @@ class _Collector:
         after = route_epochs(self._image)
         if after != before:
             values = {"committed": after.committed, "fenced": after.fenced, "current": after.current}
-            # The controller does not wait for these. Its grace for brokers that leave (ND-30) is not looked at.
-            free = [node for node in self._opening if not self._opening[node] and self._may_be_skipped(node)]
+            # The controller does not wait for these.
+            free = [node for node in self._opening if not self._opening[node] and self._may_be_skipped(node, now)]
             yield RouteEvent(index, "record", "", -1, {**values, "free": free})
 
-    def _may_be_skipped(self, node: int) -> bool:
-        is_registered = f"{REGISTRY_KEY}{node}" in self._image.kv
-        return not is_registered or self._image.brokers.get(node) == "fenced"
+    def _may_be_skipped(self, node: int, now: int) -> bool:
+        if f"{REGISTRY_KEY}{node}" not in self._image.kv:
+            return True
+        # Later heartbeats of a node that leaves prolong the grace, and are not looked at.
+        is_leaving = node in self._left and now - self._left[node] < LEAVING_GRACE_MS
+        return self._image.brokers.get(node) == "fenced" and not is_leaving
 
     def of_links(self) -> Iterator[RouteEvent]:
         """The changes of links, after the last event."""
