@@ -44,13 +44,13 @@ def simulated(
     return checked, [json.loads(line) for line in lines]
 
 
-def judged(lines: Sequence[Line], folder: Path) -> Judgement:
+def judged(lines: Sequence[Line], folder: Path, options: JudgeOptions = JudgeOptions()) -> Judgement:  # noqa: B008
     """The model's verdict on a log."""
     path = folder / "events.ndjson"
     path.write_text("".join(f"{json.dumps(line)}\n" for line in (HEADER, *lines)), encoding="utf-8")
     with Log([str(path)]) as log:
         assert log.header is not None
-        return judge(model(), log, log.header.literals, JudgeOptions(), Meter(Budget(), lambda now: None))
+        return judge(model(), log, log.header.literals, options, Meter(Budget(), lambda now: None))
 
 
 def reasons(judgement: Judgement) -> str:

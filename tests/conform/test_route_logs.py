@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from holdfast.check.conform.judge.setup import JudgeOptions
 from holdfast.cli.app import main
 from impl.sim.conformance.routes import route_log
 from impl.sim.event_log import EventLog, StoreEffect
@@ -145,6 +147,17 @@ def test_an_ack_without_a_durable_link_is_noticed(tmp_path: Path) -> None:
     found = judged(lines, tmp_path)
     assert found.kind == "impossible"
     assert "ZR-31.answer refuses answer" in reasons(found)
+
+
+@pytest.mark.parametrize(
+    ("options", "remedy"),
+    [(JudgeOptions(project="Main"), "try --project Request"), (JudgeOptions(joint=100), "try a smaller --joint")],
+)
+def test_too_many_batches_are_unknown(options: JudgeOptions, remedy: str, tmp_path: Path) -> None:
+    """A world has room for few batches only, and the reason names the option that helps."""
+    found = judged(simulated(0)[1], tmp_path, options)
+    assert found.kind == "unknown"
+    assert re.fullmatch(rf"the log names [0-9,]+ elements of Request, and there is room for 64; {remedy}", found.reason)
 
 
 def is_wal_effect(subject: object) -> bool:

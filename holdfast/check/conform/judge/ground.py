@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
 
-from holdfast.check.conform.judge.frame import Frame
+from holdfast.check.conform.judge.frame import PROJECTED, Frame
 from holdfast.check.conform.judge.order import nat_of
 from holdfast.check.conform.judge.projection import Projection
 from holdfast.check.conform.judge.window import Windows
@@ -71,7 +71,11 @@ class Ground:
         for sort in (each.name for each in self.frame.system.sorts):
             count = slots if sort == self.sort else len(self.names.elements[sort])
             if count > SLOTS:
-                raise UnjudgedError(f"the log names {count} elements of {sort}, and there is room for {SLOTS}")
+                remedy = f"try --project {sort}" if sort in PROJECTED else "give it a log of fewer elements"
+                if sort == self.sort:
+                    remedy = "try a smaller --joint"
+                problem = f"the log names {count} elements of {sort}, and there is room for {SLOTS}"
+                raise UnjudgedError(f"{problem}; {remedy}")
             if not count and sort in self.names.processes:
                 raise UsageError(
                     f"the log names no {sort}, so it shows nothing of what processes do; log the {sort} of each event"
