@@ -37,7 +37,7 @@ ALLOWED = {
     "impl": ["impl"],
     "models": ["holdfast.lang", "models.parts"],
     "reports": ["reports", "holdfast.records", "holdfast.ir"],
-    "spark": ["spark", "holdfast.records", *ENGINE],
+    "spark": ["spark", "reports.page", "holdfast.records", *ENGINE],
 }
 """For each package, the most specific first: the modules of this repository that it may import."""
 

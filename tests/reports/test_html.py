@@ -241,7 +241,7 @@ def test_a_very_long_run_is_text(made: Callable[[str], Summary]) -> None:
 def test_the_page_styles_all_that_diagrams_use() -> None:
     """The page's style has a rule for each class that diagrams use."""
     classes = set(re.findall(r"\.([a-z]+)", STYLE))
-    css = Path("spark/campaign/page/campaign.css").read_text(encoding="utf-8")
+    css = Path("reports/page/base.css").read_text(encoding="utf-8")
     assert classes - set(re.findall(r"\.run \.([a-z]+)", css)) == set()
 
 

@@ -1,17 +1,3 @@
-"use strict";
-// The page can be read without this script: it only adds the choice of colours, the filter and the copy buttons.
-
-const root = document.documentElement;
-const themes = document.querySelector(".themes");
-themes.hidden = false;
-themes.addEventListener("click", (event) => {
-  const chosen = event.target.closest("button");
-  if (!chosen) return;
-  root.dataset.theme = chosen.dataset.theme;
-  for (const button of themes.querySelectorAll("button")) {
-    button.setAttribute("aria-pressed", String(button === chosen));
-  }
-});
 
 const filter = document.getElementById("filter");
 const counted = document.querySelector(".filter output");
@@ -26,26 +12,4 @@ filter.addEventListener("input", () => {
     shown += row.hidden ? 0 : 1;
   });
   counted.textContent = wanted ? `${shown} of ${rows.length} rows` : "";
-});
-
-for (const button of document.querySelectorAll("button[data-copy]")) {
-  const source = document.getElementById(button.dataset.copy);
-  const say = (text) => {
-    button.textContent = text;
-    setTimeout(() => { button.textContent = "Copy"; }, 2000);
-  };
-  button.hidden = false;
-  button.addEventListener("click", () => {
-    const select = () => {
-      getSelection().selectAllChildren(source);
-      say("Selected: press Ctrl+C");
-    };
-    // A page from a file may not be allowed to write to the clipboard.
-    if (navigator.clipboard) navigator.clipboard.writeText(source.textContent).then(() => say("Copied"), select);
-    else select();
-  });
-}
-
-addEventListener("beforeprint", () => {
-  for (const details of document.querySelectorAll("details")) details.open = true;
 });

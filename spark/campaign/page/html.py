@@ -1,32 +1,25 @@
 """A campaign as one HTML page: its configuration, its findings, its coverage, and an estimate of what is left to find.
 
-The page is a single file that loads nothing: a content security policy forbids all network access, and allows only the
-page's own style sheet and script, by their digests. The page is readable without the script. Equal summaries give equal
-bytes.
+Equal summaries give equal bytes. What all pages share is in `reports.page`.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import math
 from collections.abc import Iterator, Sequence
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 import attrs
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from holdfast.check.rules.book import RuleRow, book_of
 from holdfast.check.walk.result import WHY, StopFigures
 from holdfast.ir.errors import UsageError
-from holdfast.ir.printable import printable
 from holdfast.trace.itf_read import itf_run
 from holdfast.trace.text import count
 from holdfast.trace.views.svg import STYLE, render_svg
+from reports.page.document import document, drawing
 from spark.campaign.blind import BlindComparison
 from spark.campaign.estimate import size, span
 from spark.campaign.findings import Finding
@@ -64,18 +57,17 @@ SECTIONS = (
 
 def render(summary: Summary, blind: BlindComparison | None = None) -> str:
     """The page of a campaign as HTML text. ``blind``: what a blind campaign has reached beside a guided one."""
-    css, js = _part("campaign.css"), _part("campaign.js")
     word, _, said = answer(summary).partition(": ") if summary.verdict == "violated" else (answer(summary), "", "")
     findings = [_finding(finding, summary.words) for finding in summary.findings[:MOST_FINDINGS]]
     rules = summary.rules[:MOST_RULES]
     explained = _explained(summary, findings, rules)
     most_taken = max((action.taken for action in summary.actions), default=0)
     most_decisive = max((rule.decisive for rule in summary.rules), default=0)
-    page = _environment().get_template("campaign.html.jinja").render(
+    return document(
+        __package__,
+        "campaign",
         summary=summary,
-        policy=_policy(css, js),
-        css=Markup(css),  # noqa: S704 - a file of this package
-        js=Markup(js),  # noqa: S704 - as above
+        holdfast=summary.holdfast,
         sections=[*SECTIONS, ("pairs", summary.words.pairs.capitalize()), *([("rules", "Rules")] if explained else [])],
         answer=answer(summary),
         word=word,
@@ -95,38 +87,6 @@ def render(summary: Summary, blind: BlindComparison | None = None) -> str:
         words=summary.words,
         blind=blind,
     )  # fmt: skip
-    return printable(page)
-
-
-@cache
-def _environment() -> Environment:
-    return Environment(
-        loader=PackageLoader("spark.campaign", "page"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-
-
-def _part(name: str) -> str:
-    return files(__package__).joinpath(name).read_text(encoding="utf-8")
-
-
-def _policy(css: str, js: str) -> str:
-    """The content security policy: it allows only this style sheet and this script, and images in ``data:`` addresses.
-
-    The page has an empty icon as such an image, so that a browser does not request an icon.
-    """
-    return (
-        f"default-src 'none'; style-src '{_digest(css)}'; script-src '{_digest(js)}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
-def _digest(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 # What was asked and done -------------------------------------------------------------------------------------------
@@ -226,7 +186,7 @@ def _diagram(itf: str, steps: int) -> Markup | None:
         trace = itf_run(json.loads(itf), Path("itf")).trace()
     except (UsageError, ValueError, TypeError, AttributeError, RecursionError):
         return None
-    return Markup(render_svg(trace).replace(f"<style>\n{STYLE}</style>\n", ""))  # noqa: S704 - it escapes all texts
+    return drawing(render_svg(trace), STYLE)
 
 
 # Rules -------------------------------------------------------------------------------------------------------------

@@ -1,0 +1,1 @@
+"""What all pages share: one design, one content security policy, one way from a template to a file."""
