@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any
 
 import attrs
 from cyclopts import Parameter
@@ -54,7 +55,7 @@ class Reports:
         if self.junit is not None and self.sarif is not None and self.junit.resolve() == self.sarif.resolve():
             raise UsageError(f"--junit and --sarif both name {self.junit}; give each a file of its own")
         for option, path in self._files:
-            _renderer(option)
+            renderer(option)
             check_writable(path)
 
     def refuse(self, why: str) -> None:
@@ -66,8 +67,8 @@ class Reports:
         """Write the reports that the user asked for."""
         records = [printable_record(record) for record in records]
         # Render all of them before writing the first: an error in a renderer then leaves no half set of files.
-        rendered = [(path, _renderer(name)(records)) for name, path in self._files]
-        annotations = _renderer("github")(records) if self.github else ""
+        rendered = [(path, renderer(name)(records)) for name, path in self._files]
+        annotations = renderer("github")(records) if self.github else ""
         for path, text in rendered:
             write(path, text)
         if annotations:
@@ -82,9 +83,9 @@ class Reports:
 NO_REPORTS = Reports()
 
 
-def _renderer(name: str) -> Callable[[Sequence[Record]], str]:
-    """The function that renders records in a format. Raises UsageError if none is installed."""
+def renderer(name: str) -> Callable[[Any], str]:
+    """The function that renders records in a format; of ``run``, a run as a page. Raises UsageError without it."""
     for found in entry_points(group=GROUP, name=name):
-        renderer: Callable[[Sequence[Record]], str] = found.load()
-        return renderer
+        loaded: Callable[[Any], str] = found.load()
+        return loaded
     raise UsageError(f"no renderer for {name} is installed (entry points {GROUP}); install holdfast again")

@@ -12,7 +12,9 @@ from cyclopts import Parameter
 from holdfast.cli.legend import WithRules, legend_for
 from holdfast.cli.options import Names, Switch
 from holdfast.cli.output import check_writable, note, say, write
+from holdfast.cli.reporting import renderer
 from holdfast.ir.errors import UsageError
+from holdfast.records.explained_run import explained_run
 from holdfast.runs.loading import LoadedRun, open_trace
 from holdfast.runs.missing import missing_rules
 from holdfast.runs.refusals import refusals
@@ -39,6 +41,7 @@ def show(
     rules: WithRules = False,
     diagram: Switch = False,
     svg: Path | None = None,
+    html: Path | None = None,
     model: str | None = None,
 ) -> int:
     """Show a run: which process did what, and what each step changed.
@@ -62,12 +65,16 @@ def show(
         Draw the run with a line for each process; time runs downwards.
     svg
         Draw the diagram into this file, as a picture for a browser.
+    html
+        Write the run into this file as a page that explains each step in a browser.
     model
         The model behind the run, instead of the one that it names: MODEL, or 'MODEL SCOPE +VARIANT -LABEL'.
     """
     run, asked = _arguments(run, why)
-    if svg is not None:
-        check_writable(svg)
+    for path in (svg, html):
+        if path is not None:
+            check_writable(path)
+    page = None if html is None else renderer("run")
     opened = open_trace(run, model=model)
     trace, cells = opened.trace, None if not only else select_cells(opened.trace, only)
     width = _width()
@@ -79,7 +86,9 @@ def show(
         texts.append(render_diagram(trace, cells, width=width))
     if svg is not None:
         write(svg, render_svg(trace, cells))
-    if refused or full or not (texts or svg):
+    if html is not None and page is not None:
+        write(html, page(explained_run(trace, opened.replayer)))
+    if refused or full or not (texts or svg or html):
         replayer = _replayer(opened, run, "--refused") if refused else opened.replayer
         notes = {} if replayer is None else {n: [f"! {text}"] for n, text in missing_rules(replayer, trace).items()}
         meets = refusals(replayer, trace) if refused and replayer is not None else {}

@@ -184,7 +184,7 @@ def commands(line: str) -> tuple[tuple[str, ...], ...]:
         ("replay", "line.txt", "--model", "lease.py"),
         ("show", "run.itf.json", "--why", "--diagram"),
         ("show", "tlc.txt", "--model", "counter.py"),
-        ("show", line, "--refused", "--rules", "--full"),
+        ("show", line, "--refused", "--rules", "--full", "--html", "made/a.html"),
         ("show", "run.itf.json", "--only", "epoch", "--svg", "made/a.svg"),
         ("explore", "run.itf.json"),
         ("shrink", line, "--budget", "200", "--itf", "made/s.json"),

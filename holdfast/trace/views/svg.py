@@ -177,7 +177,7 @@ class _Picture:
     def event(self, row: _Row) -> list[str]:
         """A step: its number, its arrows, the actor's dot, and the texts."""
         happening = row.happening
-        parts = ["<g>", f"<title>{_safe(_tooltip(happening))}</title>"]
+        parts = [f'<g data-step="{happening.event.number}">', f"<title>{_safe(_tooltip(happening))}</title>"]
         parts.append(_text(EDGE + 6, row.line + 4, str(happening.event.number), "quiet"))
         for lane in happening.touched:
             if happening.actor is None:

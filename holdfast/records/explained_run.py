@@ -1,0 +1,212 @@
+"""A run with all that its page tells: what each step changed, needed and made possible, and which rule is missing."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import attrs
+
+from holdfast import __version__
+from holdfast.check.rules.book import book_beside
+from holdfast.ir.errors import UsageError
+from holdfast.lower.layout import Value
+from holdfast.runs.missing import missing_rules
+from holdfast.runs.refusals import refusals
+from holdfast.runs.replay import Replayer
+from holdfast.runs.why import why
+from holdfast.trace.line import replay_command
+from holdfast.trace.text import action, back, conclusion, configuration, count, name_of, outcome
+from holdfast.trace.trace import Trace
+from holdfast.trace.views.events import Change, Event, events
+from holdfast.trace.views.slice import Cause, Slice
+from holdfast.trace.views.svg import STYLE, render_svg
+
+MOST_DRAWN = 300
+"""The most steps of a run that is drawn: a longer diagram shows nothing."""
+MOST_REFUSALS = 200
+"""The most steps of a run with what is refused and possible after each step."""
+
+
+@attrs.frozen
+class ShownCell:
+    """A cell of the state. ``home``: the element that it belongs to, "" for none. ``start``: its first value."""
+
+    index: int
+    name: str
+    home: str
+    start: str
+
+
+@attrs.frozen
+class ShownChange:
+    """A change of a cell.
+
+    ``readers``: the later steps that needed the new value. ``decides``: whether the property reads it.
+    """
+
+    index: int
+    name: str
+    old: str
+    new: str
+    readers: tuple[int, ...] = ()
+    decides: bool = False
+
+
+@attrs.frozen
+class NeededCell:
+    """A cell that a step needed, with its value. ``writer``: the step that wrote it, 0 for the start."""
+
+    name: str
+    value: str
+    writer: int
+
+
+@attrs.frozen
+class ExplainedStep:
+    """A step. ``leads``: whether it led to the claim; None if that is unknown.
+
+    ``missing``: what the rule that is removed would have done. ``met``: by action, how many of its instances are
+    possible after the step and which rules refuse the others, as far as that has changed. ``refused``: the rule that
+    refuses a repeated step.
+    """
+
+    number: int
+    call: str
+    actor: str
+    changes: tuple[ShownChange, ...]
+    needed: tuple[NeededCell, ...]
+    leads: bool | None
+    missing: str
+    met: Mapping[str, str]
+    repeat: bool = False
+    refused: str = ""
+
+
+@attrs.frozen
+class ExplainedRun:
+    """A run for its page.
+
+    ``kind``: of its claim, "" without one. ``title``: the claim and what became of it. ``svg``, ``style``: the diagram,
+    "" for a long run, and its style sheet. ``start_met``: as ``met`` of a step. ``before``, ``decisive``: what the
+    property reads before the last step, and after it. ``led``: how many steps led to it, None if that is unknown.
+    ``rules``: what the ids mean that are named.
+    """
+
+    holdfast: str
+    kind: str
+    title: str
+    sentence: str
+    about: str
+    conclusion: str
+    replay: str
+    svg: str
+    style: str
+    cells: tuple[ShownCell, ...]
+    steps: tuple[ExplainedStep, ...]
+    start_met: Mapping[str, str]
+    loop: int | None
+    loop_text: str
+    before: tuple[NeededCell, ...]
+    decisive: tuple[NeededCell, ...]
+    led: int | None
+    rules: tuple[tuple[str, str], ...]
+
+
+def explained_run(trace: Trace, replayer: Replayer | None) -> ExplainedRun:
+    """All that can be told of a run. Without a model (``replayer`` is None) only what the run itself says."""
+    found = _slice(trace, replayer)
+    told = replayer is not None and trace.length <= MOST_REFUSALS
+    met = refusals(replayer, trace) if told and replayer is not None else {}
+    missing = {} if replayer is None else missing_rules(replayer, trace)
+    steps = tuple(_step(event, trace, found, missing.get(event.number, ""), met) for event in events(trace).each)
+    claim = trace.claim
+    run = ExplainedRun(
+        holdfast=__version__,
+        kind="" if claim is None else claim.kind,
+        title=f"A run of {count(trace.length, 'step')}" if claim is None else f"{claim.name}: {outcome(trace, claim)}",
+        sentence="" if claim is None else claim.sentence,
+        about=configuration(trace.model, trace.scope, trace.variants, trace.removed),
+        conclusion="" if claim is None else conclusion(claim),
+        replay=replay_command(trace) or "",
+        svg=render_svg(trace) if trace.length <= MOST_DRAWN else "",
+        style=STYLE,
+        cells=tuple(_cells(trace)),
+        steps=steps,
+        start_met=met.get(0, {}),
+        loop=trace.loop,
+        loop_text="" if trace.loop is None else back(trace),
+        before=() if found is None else tuple(_needed(trace, found, found.before, found.end - 1)),
+        decisive=() if found is None else tuple(_needed(trace, found, found.reads, found.end)),
+        led=None if found is None else len(found.causes),
+        rules=(),
+    )
+    return attrs.evolve(run, rules=_rules(run, replayer))
+
+
+def _slice(trace: Trace, replayer: Replayer | None) -> Slice | None:
+    """The steps that led to the claim, if the end of the run shows one."""
+    if replayer is None or trace.claim is None:
+        return None
+    try:
+        found = why(replayer, trace).slice
+    except UsageError:
+        return None  # A lasso shows its claim as a whole.
+    return found if found.end == trace.length else None
+
+
+def _step(
+    event: Event, trace: Trace, found: Slice | None, missing: str, met: Mapping[int, Mapping[str, str]]
+) -> ExplainedStep:
+    cause = None if found is None else next((each for each in found.causes if each.number == event.number), None)
+    places = {name_of(cell): index for index, cell in enumerate(trace.cells)}
+    return ExplainedStep(
+        number=event.number,
+        call=action(event.step),
+        actor=event.actor,
+        changes=tuple(_change(change, places[name_of(change.cell)], found, cause) for change in event.changes),
+        needed=() if cause is None or found is None else tuple(_needed(trace, found, cause.needed, event.number - 1)),
+        leads=None if found is None else cause is not None,
+        missing=missing,
+        met=met.get(event.number, {}),
+        repeat=event.step.repeat,
+        refused=event.step.refused or "",
+    )
+
+
+def _change(change: Change, index: int, found: Slice | None, cause: Cause | None) -> ShownChange:
+    readers = found.readers(cause, index) if found is not None and cause is not None and index in cause.wrote else []
+    end = found.end if found is not None else 0
+    later = tuple(number for number in readers if number <= end)
+    return ShownChange(index, name_of(change.cell), _text(change.old), _text(change.new), later, end + 1 in readers)
+
+
+def _needed(trace: Trace, found: Slice, cells: Sequence[int], at: int) -> list[NeededCell]:
+    steps = [step for step in trace.steps if not step.repeat]
+    return [
+        NeededCell(name_of(trace.cells[cell]), _text(steps[at].values[cell]), found.writer(cell, at)) for cell in cells
+    ]
+
+
+def _cells(trace: Trace) -> list[ShownCell]:
+    start = trace.steps[0].values
+    return [
+        ShownCell(index, name_of(cell), Change(cell, value, value).home, _text(value))
+        for index, (cell, value) in enumerate(zip(trace.cells, start, strict=True))
+        if not cell.field.hidden
+    ]
+
+
+def _rules(run: ExplainedRun, replayer: Replayer | None) -> tuple[tuple[str, str], ...]:
+    """The rules that the page names and that the tables beside the model explain."""
+    if replayer is None:
+        return ()
+    book = book_beside(Path(replayer.system.file).parent)
+    met = itertools.chain(run.start_met.values(), *(step.met.values() for step in run.steps))
+    texts = [run.title, run.sentence, run.about, *(step.missing for step in run.steps), *met]
+    return tuple((rule, book.entries[rule].row.text) for rule in sorted(book.ids_in(" ".join(texts))))
+
+
+def _text(value: Value) -> str:
+    return str(value)

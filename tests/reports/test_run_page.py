@@ -1,0 +1,163 @@
+"""The page of a run: what it tells of each step, and how a reader goes through it in Chromium."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import attrs
+import pytest
+
+from holdfast.cli.app import main
+from holdfast.records.explained_run import ExplainedRun, explained_run
+from holdfast.runs.loading import open_trace
+from reports.run_page.run_page import render
+from tests.reports.browser import Browser, find_browser
+from tests.spark.samples import HOSTILE
+
+FINDINGS = Path(__file__).parents[2] / "docs" / "findings"
+LINE = re.compile(r"replay:    holdfast replay '(.*)'")
+
+
+def line_of(page: str) -> str:
+    """The first replay line on the page of a finding."""
+    return LINE.findall((FINDINGS / f"{page}.md").read_text(encoding="utf-8"))[0]
+
+
+def run_of(page: str) -> ExplainedRun:
+    """The run of a finding."""
+    opened = open_trace(line_of(page))
+    return explained_run(opened.trace, opened.replayer)
+
+
+def test_each_step_tells_what_it_needed_and_who_needs_it() -> None:
+    """AM-20: the last open needs what step 5 has closed; the handle that it writes decides."""
+    run = run_of("AM-20")
+    last = run.steps[-1]
+    assert ("opened[s1]", "False", 5) in [(each.name, each.value, each.writer) for each in last.needed]
+    assert [each.name for each in last.changes if each.decides] == ["handle[p3, s1]"]
+    closed = next(each for each in run.steps[4].changes if each.name == "opened[s1]")
+    assert closed.readers == (6,)
+    assert run.led == 6
+    assert all(step.leads for step in run.steps)
+
+
+def test_the_missing_rule_is_told_at_its_step() -> None:
+    """CA-42: without CA-41 the cancel succeeds. The page says that the rule refuses it, and what the rule means."""
+    run = run_of("CA-42")
+    assert [bool(step.missing) for step in run.steps] == [False, False, True]
+    assert "CA-41" in run.steps[-1].missing
+    assert "CA-41" in dict(run.rules)
+    assert render(run) == render(run_of("CA-42"))
+
+
+def test_a_run_without_its_model_is_shown_as_far_as_it_goes() -> None:
+    """Without a model nobody knows what a step needed, or what else was possible."""
+    trace = open_trace(line_of("AM-20")).trace
+    run = explained_run(trace, None)
+    assert run.led is None
+    assert not any(step.needed or step.met or step.missing for step in run.steps)
+    page = render(run)
+    assert 'id="why"' not in page
+    assert "handle[p3, s1]" in page
+
+
+def renamed(run: ExplainedRun, name: str) -> ExplainedRun:
+    """A run with one step, in which everything has one name."""
+    change = attrs.evolve(run.steps[0].changes[0], name=name, old=name, new=name)
+    step = attrs.evolve(run.steps[0], call=name, missing=name, refused=name, met={name: name}, changes=(change,))
+    cell = attrs.evolve(run.cells[0], name=name, home=name, start=name)
+    return attrs.evolve(
+        run, title=name, sentence=name, about=name, conclusion=name, replay=name, steps=(step,), cells=(cell,),
+        rules=((name, name),),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_are_only_text(name: str) -> None:
+    """Names with markup, control and bidirectional characters add no element, and none of these characters."""
+    run = run_of("CA-42")
+    page = render(renamed(run, name))
+    assert re.findall(r"<[a-z/!]+", page) == re.findall(r"<[a-z/!]+", render(renamed(run, "plain")))
+    assert not re.search("[\x00-\x09\x0b-\x1f\u202a-\u202e\u2066-\u2069]", page)
+
+
+def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """``show --html`` writes the page and prints nothing; a file that cannot be written is refused first."""
+    file = tmp_path / "run.html"
+    assert main(["show", line_of("CA-42"), "--html", str(file)]) == 0
+    assert capsys.readouterr().out == ""
+    assert file.read_text(encoding="utf-8") == render(run_of("CA-42"))
+    assert main(["show", line_of("CA-42"), "--html", str(tmp_path / "no" / "run.html")]) == 2
+
+
+# In a browser -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A Chromium for all tests here."""
+    command = find_browser()
+    if command is None:
+        pytest.skip("no Chromium is installed, so that the page is not opened in one")
+    with Browser(command) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The pages of findings."""
+    folder = tmp_path_factory.mktemp("pages")
+
+    def of(name: str) -> Path:
+        path = folder / f"{name}.html"
+        path.write_text(render(run_of(name)), encoding="utf-8")
+        return path
+
+    return of
+
+
+@pytest.mark.parametrize("width", [360, 1280, 2000])
+def test_the_page_opens_silently(browser: Browser, pages: Callable[[str], Path], width: int) -> None:
+    """The page logs nothing, requests nothing, and has no horizontal overflow, light and dark."""
+    for dark in (False, True):
+        browser.open(pages("AM-20"), width=width, dark=dark)
+        assert (browser.said, browser.asked) == ([], [])
+        assert browser.evaluate("document.documentElement.scrollWidth") <= width
+
+
+SHOWN = "[...document.querySelectorAll('.step')].filter(each => each.checkVisibility()).map(each => each.id).join()"
+OPENED = "[...document.querySelectorAll('.state tr')].find(each => each.textContent.includes('opened[s1]')).lastChild"
+
+
+def test_a_reader_goes_through_the_steps(browser: Browser, pages: Callable[[str], Path]) -> None:
+    """Keys, the slider, a click in the diagram, and the fragment show a step, and the state after it."""
+    browser.open(pages("AM-20"))
+    assert browser.evaluate(SHOWN) == "step-0"
+    assert browser.evaluate(f"{OPENED}.textContent") == "False"
+    key = "document.body.dispatchEvent(new KeyboardEvent('keydown', {{key: '{}', bubbles: true}}))"
+    browser.evaluate(key.format("ArrowRight"))
+    assert browser.evaluate(SHOWN) == "step-1"
+    assert browser.evaluate("location.hash") == "#step-1"
+    assert browser.evaluate(f"{OPENED}.textContent + {OPENED}.className") == "Truechanged"
+    browser.evaluate("slider.value = 3; slider.dispatchEvent(new Event('input'))")
+    assert browser.evaluate(SHOWN) == "step-3"
+    assert browser.evaluate(f"{OPENED}.textContent") == "False"
+    browser.evaluate("document.querySelector('[data-step=\"4\"]').dispatchEvent(new Event('click'))")
+    assert browser.evaluate(SHOWN) == "step-4"
+    assert "after step 4" in browser.evaluate("document.getElementById('state').innerText")
+    browser.evaluate(key.format("ArrowLeft"))
+    browser.evaluate(key.format("Home"))
+    assert browser.evaluate(f"{OPENED}.textContent") == "False"
+    browser.evaluate("document.querySelector('[data-go=all]').click()")
+    assert browser.evaluate(SHOWN).count("step-") == 7
+
+
+def test_without_scripts_all_steps_are_there_to_read(browser: Browser, pages: Callable[[str], Path]) -> None:
+    """Without scripts the page hides the controls that need them, and shows everything else."""
+    browser.open(pages("AM-20"), scripts=False)
+    assert browser.evaluate("[...document.querySelectorAll('button, .player')].every(each => !each.checkVisibility())")
+    text = browser.evaluate("document.body.innerText")
+    for said in ("violated after 6 steps", "holdfast replay", "open(p=p3, s=s1, e=2, heard=True)", "needed by step 6"):
+        assert said in text
