@@ -18,14 +18,14 @@ from holdfast.check.summary import render_result
 from holdfast.cli.external_engine import NOWHERE, SPARK, ExternalEngine
 from holdfast.cli.legend import WithRules, refuse_json, say_legend
 from holdfast.cli.options import GRAVITY, Cores, Expectation, Expected, Names, Switch
-from holdfast.cli.output import Ticker, check_writable, note, say, write
+from holdfast.cli.output import Ticker, check_writable, note, say
 from holdfast.cli.reporting import NO_REPORTS, Reports
+from holdfast.cli.run_files import NO_FILES, RunFiles
 from holdfast.ir.errors import UsageError
 from holdfast.ir.scopes import usual_scopes
 from holdfast.ir.system import Scope, System
 from holdfast.ir.variants import load_variant
 from holdfast.records.search import search_record
-from holdfast.trace.itf import itf_text
 
 Engines = Literal["auto", "interpreter", "kernel", "spark"]
 
@@ -48,8 +48,8 @@ def check(
     resume: str | None = None,
     json: Switch = False,
     rules: WithRules = False,
-    itf: Path | None = None,
     graph: Path | None = None,
+    files: RunFiles = NO_FILES,
     elsewhere: ExternalEngine = NOWHERE,
     reports: Reports = NO_REPORTS,
 ) -> int:
@@ -88,10 +88,10 @@ def check(
         Print the result as JSON, one line for each scope, and nothing else.
     rules
         Below the result, explain each rule id that it mentions.
-    itf
-        Write the first violating run to this file, in the Informal Trace Format.
     graph
         Write the state graph of the first scope to this file: .dot or .graphml.
+    files
+        Files with the first violating run.
     elsewhere
         Where Spark runs.
     reports
@@ -111,8 +111,7 @@ def check(
         elsewhere.refuse(engine)
     if checkpoint is not None and engine != SPARK:
         check_writable(Path(checkpoint))
-    if itf is not None:
-        check_writable(itf)
+    files.prepare()
     if graph is not None:
         _draw(system, scopes[0], graph)
     results: list[Result] = []
@@ -139,8 +138,7 @@ def check(
                 break
     if rules:
         say_legend(map(render_result, results), system)
-    if itf is not None:
-        _write_itf(results, itf)
+    files.give(next((trace for result in results for trace in result.findings), None))
     reports.give([search_record(system, result, "check", expected=expect == "violated") for result in results])
     return _exit_code(results, expect, json)
 
@@ -209,14 +207,6 @@ def _report(result: Result, as_json: bool) -> None:
         f"{result.scope}: {result.figures.distinct:,} states in {timing.seconds:.1f} s, "
         f"{timing.states_per_second:,.0f} a second, {timing.memory_bytes / 1e6:,.0f} MB"
     )
-
-
-def _write_itf(results: list[Result], path: Path) -> None:
-    found = next((trace for result in results for trace in result.findings), None)
-    if found is None:
-        note(f"holdfast: nothing is violated, so {path} is not written")
-    else:
-        write(path, itf_text(found))
 
 
 def _exit_code(results: list[Result], expect: Expectation, as_json: bool) -> int:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json as json_format
 from functools import partial
-from pathlib import Path
 
 from holdfast.check.budget import SEARCHING, Budget, Progress
 from holdfast.check.live.result import LiveResult, live_to_json, render_live
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET, STARVED, UNSHOWN
 from holdfast.cli.options import Cores, Names, Switch
-from holdfast.cli.output import Ticker, check_writable, note, say, write
+from holdfast.cli.output import Ticker, note, say
 from holdfast.cli.reporting import NO_REPORTS, Reports
+from holdfast.cli.run_files import NO_FILES, RunFiles
 from holdfast.ir.errors import UsageError
 from holdfast.ir.scopes import live_scopes, usual_scopes
 from holdfast.ir.system import Scope, System
 from holdfast.ir.variants import load_variant
 from holdfast.records.live import live_record
-from holdfast.trace.itf import itf_text
 
 GRAVITY = (STARVED, UNSHOWN, OUT_OF_BUDGET, HOLDS)
 """Exit codes, the gravest first. With several answers, the gravest code is the command's."""
@@ -32,7 +31,7 @@ def live(
     cores: Cores = None,
     budget: str | None = None,
     json: Switch = False,
-    itf: Path | None = None,
+    files: RunFiles = NO_FILES,
     reports: Reports = NO_REPORTS,
 ) -> int:
     """Decide liveness: does every @leads_to of a model hold? If not, show an infinite run that violates it (a lasso).
@@ -58,8 +57,8 @@ def live(
         Stop at a limit of time, states or memory: 30s,1e6states,2GB.
     json
         Print the result as JSON, one line for each model and scope, and nothing else.
-    itf
-        Write the first violating run to this file, in the Informal Trace Format.
+    files
+        Files with the first violating run.
     reports
         Reports for other tools.
     """
@@ -74,20 +73,14 @@ def live(
         leads_to(system, property or None)
         _scopes(system, scope)
     reports.prepare(json=json)
-    if itf is not None:
-        check_writable(itf)
+    files.prepare()
     answers = [
         (system, result)
         for name, system in systems.items()
         for result in _decide(name, system, scope, property, limits, cores, as_json=json)
     ]
     results = [result for _, result in answers]
-    if itf is not None:
-        found = next((trace for result in results for trace in result.findings), None)
-        if found is None:
-            note(f"holdfast: nothing is violated, so {itf} is not written")
-        else:
-            write(itf, itf_text(found))
+    files.give(next((trace for result in results for trace in result.findings), None))
     reports.give([live_record(system, result, property) for system, result in answers])
     return min((result.exit_code for result in results), key=GRAVITY.index)
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 import sys
 import textwrap
+from pathlib import Path
 from typing import Annotated
 
+import attrs
 from cyclopts import Parameter
 
 from holdfast.check.result import DEADLOCK, HOLDS, STARVED, VIOLATED
 from holdfast.cli.options import Switch
-from holdfast.cli.output import note, say
+from holdfast.cli.output import check_writable, note, say
+from holdfast.cli.reporting import renderer
+from holdfast.cli.run_files import write_page
 from holdfast.ir.errors import UsageError
 from holdfast.runs.loading import LoadedRun, open_trace
 from holdfast.runs.replay import Replayer
@@ -28,6 +32,7 @@ def replay(
     *,
     model: str | None = None,
     full: Switch = False,
+    html: Path | None = None,
 ) -> int:
     """Replay a run, and show it in the same form as the command that found it.
 
@@ -43,7 +48,12 @@ def replay(
         The model to replay on, instead of the one that the run names: MODEL, or 'MODEL SCOPE +VARIANT -LABEL'.
     full
         Show every state in full, not only the changes.
+    html
+        Write the run into this file as a page that explains each step in a browser.
     """
+    if html is not None:
+        check_writable(html)
+        renderer("run")
     if line.startswith("-") and line != "-":
         raise UsageError(f"unknown option {line!r}; see `holdfast replay --help`")
     given = line == "-"
@@ -54,6 +64,8 @@ def replay(
     trace, asked = _shown(opened, opened.replayer)
     say(f"{render(trace, full=full)}\n")
     say("\n".join(textwrap.wrap(_verdict(trace, asked), WIDTH, subsequent_indent="  ", break_on_hyphens=False)))
+    if html is not None:
+        write_page(html, attrs.evolve(opened, trace=trace))
     if opened.changed is not None:
         note(f"holdfast: {opened.changed}")
     return _exit_code(trace.claim)

@@ -13,8 +13,8 @@ from holdfast.cli.legend import WithRules, legend_for
 from holdfast.cli.options import Names, Switch
 from holdfast.cli.output import check_writable, note, say, write
 from holdfast.cli.reporting import renderer
+from holdfast.cli.run_files import write_page
 from holdfast.ir.errors import UsageError
-from holdfast.records.explained_run import explained_run
 from holdfast.runs.loading import LoadedRun, open_trace
 from holdfast.runs.missing import missing_rules
 from holdfast.runs.refusals import refusals
@@ -74,7 +74,8 @@ def show(
     for path in (svg, html):
         if path is not None:
             check_writable(path)
-    page = None if html is None else renderer("run")
+    if html is not None:
+        renderer("run")
     opened = open_trace(run, model=model)
     trace, cells = opened.trace, None if not only else select_cells(opened.trace, only)
     width = _width()
@@ -86,8 +87,8 @@ def show(
         texts.append(render_diagram(trace, cells, width=width))
     if svg is not None:
         write(svg, render_svg(trace, cells))
-    if html is not None and page is not None:
-        write(html, page(explained_run(trace, opened.replayer)))
+    if html is not None:
+        write_page(html, opened)
     if refused or full or not (texts or svg or html):
         replayer = _replayer(opened, run, "--refused") if refused else opened.replayer
         notes = {} if replayer is None else {n: [f"! {text}"] for n, text in missing_rules(replayer, trace).items()}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as json_format
-from pathlib import Path
 from typing import Annotated
 
 import attrs
@@ -12,13 +11,13 @@ from cyclopts import Parameter, validators
 from holdfast.check.budget import Budget, Meter, interruptible
 from holdfast.check.result import trace_to_json
 from holdfast.cli.options import Switch
-from holdfast.cli.output import check_writable, note, say, write
+from holdfast.cli.output import note, say
+from holdfast.cli.run_files import NO_FILES, RunFiles
 from holdfast.ir.errors import UsageError
 from holdfast.runs.loading import LoadedRun, open_trace
 from holdfast.runs.replay import Replayer
 from holdfast.runs.shrink import BUDGET, ShrinkResult
 from holdfast.runs.shrink import shrink as shrink_run
-from holdfast.trace.itf import itf_text
 from holdfast.trace.text import count, render
 
 
@@ -30,7 +29,7 @@ def shrink(
     property: str | None = None,  # noqa: A002 - the option's name
     budget: Annotated[int, Parameter(validator=validators.Number(gte=1))] = BUDGET,
     json: Switch = False,
-    itf: Path | None = None,
+    files: RunFiles = NO_FILES,
 ) -> int:
     """Make a run as short as possible: fewer steps, then smaller arguments. It must still show the same property.
 
@@ -49,11 +48,10 @@ def shrink(
         How many candidates to try (20000): replayed runs, and states searched for shortcuts.
     json
         Print the result as JSON and nothing else.
-    itf
-        Write the shrunk run to this file, in the Informal Trace Format.
+    files
+        Files with the shrunk run.
     """
-    if itf is not None:
-        check_writable(itf)
+    files.prepare()
     opened = open_trace(run, model=model)
     replayer, claim = _to_keep(opened, property)
     meter = Meter(Budget())
@@ -65,8 +63,7 @@ def shrink(
     if opened.changed is not None:
         note(f"holdfast: {opened.changed}")
     _report(shrunk, interrupted=meter.spent is not None, as_json=json)
-    if itf is not None:
-        write(itf, itf_text(shrunk.trace))
+    files.give(shrunk.trace)
     return 0
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json as json_format
 from functools import partial
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -17,15 +16,15 @@ from holdfast.check.walk.engine import walk as walk_runs
 from holdfast.check.walk.options import WalkOptions
 from holdfast.check.walk.result import WalkResult, render_walk, walk_to_json
 from holdfast.cli.options import RUNS, Cores, Expectation, Expected, Names, Switch
-from holdfast.cli.output import Ticker, check_writable, note, say, write
+from holdfast.cli.output import Ticker, note, say
 from holdfast.cli.reporting import NO_REPORTS, Reports
+from holdfast.cli.run_files import NO_FILES, RunFiles
 from holdfast.cli.walk_log import NO_LOG, LogOptions
 from holdfast.ir.errors import UsageError
 from holdfast.ir.scopes import UNSEARCHED, scope_of_runs, usual_scope
 from holdfast.ir.system import Scope
 from holdfast.ir.variants import load_variant
 from holdfast.records.search import search_record
-from holdfast.trace.itf import itf_text
 from holdfast.trace.text import count
 
 PLAIN = WalkOptions()
@@ -53,7 +52,7 @@ def walk(
     cores: Cores = None,
     shrink: bool = True,
     json: Switch = False,
-    itf: Path | None = None,
+    files: RunFiles = NO_FILES,
     log: LogOptions = NO_LOG,
     reports: Reports = NO_REPORTS,
 ) -> int:
@@ -102,8 +101,8 @@ def walk(
         Shrink the violating run (the default), or show it as it was drawn.
     json
         Print the result as JSON and nothing else.
-    itf
-        Write the violating run to this file, in the Informal Trace Format.
+    files
+        Files with the violating run.
     log
         The log that a random run writes.
     reports
@@ -119,7 +118,8 @@ def walk(
             "--cores": cores is not None,
             "--expect": expect != "holds",
             "--budget": budget is not None,
-            "--itf": itf is not None,
+            "--itf": files.itf is not None,
+            "--html": files.html is not None,
             "--json": json,
             "--no-shrink": not shrink,
             "--no-swarm": not swarm,
@@ -146,8 +146,7 @@ def walk(
     )
     # Check options and files now, so that a mistake shows before the runs and not after them.
     reports.prepare(json=json)
-    if itf is not None:
-        check_writable(itf)
+    files.prepare()
     with Ticker() as ticker:
         result = walk_runs(
             system,
@@ -162,11 +161,7 @@ def walk(
             shrunk=shrink,
         )
     _report(result, json)
-    if itf is not None:
-        if result.findings:
-            write(itf, itf_text(result.findings[0]))
-        else:
-            note(f"holdfast: nothing is violated, so {itf} is not written")
+    files.give(next(iter(result.findings), None))
     reports.give([search_record(system, result, "walk", expected=expect == "violated")])
     return _exit_code(result, expect, json)
 

@@ -92,6 +92,39 @@ def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert main(["show", line_of("CA-42"), "--html", str(tmp_path / "no" / "run.html")]) == 2
 
 
+@pytest.mark.parametrize(
+    ("argv", "code", "title"),
+    [
+        (("check", "ownership", "--scope", "tiny", "--without", "ST-14"), 12, "violated after"),
+        (("walk", "cancellation", "--scope", "tiny", "--without", "CA-41", "--runs", "2000"), 12, "violated after"),
+        (("live", "route_epoch", "--scope", "tiny", "--variant", "idle_commit_waits"), 13, "reclaimed: violated"),
+        (("replay", "AM-20"), 12, "one_owner: violated after 6 steps"),
+        (("shrink", "AM-20"), 0, "one_owner: violated after 6 steps"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_commands_that_find_runs_write_the_page(
+    argv: tuple[str, ...], code: int, title: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each command writes the page of its run, and prints what it prints without a page."""
+    argv = tuple(line_of(word) if word == "AM-20" else word for word in argv)
+    assert main(list(argv)) == code
+    said = capsys.readouterr().out
+    file = tmp_path / "run.html"
+    assert main([*argv, "--html", str(file)]) == code
+    assert capsys.readouterr().out == said
+    assert title in file.read_text(encoding="utf-8")
+
+
+def test_nothing_found_is_no_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """If nothing is violated, the command says that it writes no page; two files may not have one name."""
+    file = tmp_path / "run.html"
+    assert main(["check", "kip_236", "--scope", "tiny", "--html", str(file)]) == 0
+    assert f"nothing is violated, so {file} is not written" in capsys.readouterr().err
+    assert not file.exists()
+    assert main(["check", "kip_236", "--html", str(file), "--itf", str(file)]) == 2
+
+
 # In a browser -------------------------------------------------------------------------------------------------------
 
 
