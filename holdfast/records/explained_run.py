@@ -19,7 +19,7 @@ from holdfast.runs.why import why
 from holdfast.trace.line import replay_command
 from holdfast.trace.text import action, back, conclusion, configuration, count, name_of, outcome
 from holdfast.trace.trace import Trace
-from holdfast.trace.views.events import Change, Event, events
+from holdfast.trace.views.events import Change, events
 from holdfast.trace.views.slice import Cause, Slice
 from holdfast.trace.views.svg import STYLE, render_svg
 
@@ -120,7 +120,26 @@ def explained_run(trace: Trace, replayer: Replayer | None) -> ExplainedRun:
     told = replayer is not None and trace.length <= MOST_REFUSALS
     met = refusals(replayer, trace) if told and replayer is not None else {}
     missing = {} if replayer is None else missing_rules(replayer, trace)
-    steps = tuple(_step(event, trace, found, missing.get(event.number, ""), met) for event in events(trace).each)
+    causes = {} if found is None else {cause.number: cause for cause in found.causes}
+    places = {name_of(cell): index for index, cell in enumerate(trace.cells)}
+    steps = []
+    for event in events(trace).each:
+        cause = causes.get(event.number)
+        changes = (_change(change, places[name_of(change.cell)], found, cause) for change in event.changes)
+        steps.append(
+            ExplainedStep(
+                number=event.number,
+                call=action(event.step),
+                actor=event.actor,
+                changes=tuple(changes),
+                needed=tuple(_needed(trace, found, cause.needed, event.number - 1)) if found and cause else (),
+                leads=None if found is None else cause is not None,
+                missing=missing.get(event.number, ""),
+                met=met.get(event.number, {}),
+                repeat=event.step.repeat,
+                refused=event.step.refused or "",
+            )
+        )
     claim = trace.claim
     run = ExplainedRun(
         holdfast=__version__,
@@ -133,7 +152,7 @@ def explained_run(trace: Trace, replayer: Replayer | None) -> ExplainedRun:
         svg=render_svg(trace) if trace.length <= MOST_DRAWN else "",
         style=STYLE,
         cells=tuple(_cells(trace)),
-        steps=steps,
+        steps=tuple(steps),
         start_met=met.get(0, {}),
         loop=trace.loop,
         loop_text="" if trace.loop is None else back(trace),
@@ -156,25 +175,6 @@ def _slice(trace: Trace, replayer: Replayer | None) -> Slice | None:
     return found if found.end == trace.length else None
 
 
-def _step(
-    event: Event, trace: Trace, found: Slice | None, missing: str, met: Mapping[int, Mapping[str, str]]
-) -> ExplainedStep:
-    cause = None if found is None else next((each for each in found.causes if each.number == event.number), None)
-    places = {name_of(cell): index for index, cell in enumerate(trace.cells)}
-    return ExplainedStep(
-        number=event.number,
-        call=action(event.step),
-        actor=event.actor,
-        changes=tuple(_change(change, places[name_of(change.cell)], found, cause) for change in event.changes),
-        needed=() if cause is None or found is None else tuple(_needed(trace, found, cause.needed, event.number - 1)),
-        leads=None if found is None else cause is not None,
-        missing=missing,
-        met=met.get(event.number, {}),
-        repeat=event.step.repeat,
-        refused=event.step.refused or "",
-    )
-
-
 def _change(change: Change, index: int, found: Slice | None, cause: Cause | None) -> ShownChange:
     readers = found.readers(cause, index) if found is not None and cause is not None and index in cause.wrote else []
     end = found.end if found is not None else 0
@@ -183,10 +183,9 @@ def _change(change: Change, index: int, found: Slice | None, cause: Cause | None
 
 
 def _needed(trace: Trace, found: Slice, cells: Sequence[int], at: int) -> list[NeededCell]:
-    steps = [step for step in trace.steps if not step.repeat]
-    return [
-        NeededCell(name_of(trace.cells[cell]), _text(steps[at].values[cell]), found.writer(cell, at)) for cell in cells
-    ]
+    # A repeated step is the last one of a run, and no cell is asked for after it.
+    values = trace.steps[at].values
+    return [NeededCell(name_of(trace.cells[cell]), _text(values[cell]), found.writer(cell, at)) for cell in cells]
 
 
 def _cells(trace: Trace) -> list[ShownCell]:
