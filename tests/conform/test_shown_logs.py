@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from holdfast.cli.app import main
+from impl.broker.messages import StepEvent
+from impl.sim.conformance.shown import shown_logs
+from impl.sim.event_log import EventLog
 from tests.conform.shown_logs import (
     SHORT,
     Edit,
@@ -115,6 +118,18 @@ def test_faulty_code_is_noticed(rule: str, seed: int, named: str, tmp_path: Path
     impossible = [found for found in (judged(lines, tmp_path) for lines in logs) if found.kind == "impossible"]
     assert impossible
     assert all(named in reasons(found) for found in impossible)
+
+
+@pytest.mark.long
+def test_a_record_that_is_passed_over_is_noticed(tmp_path: Path) -> None:
+    """If a reader passes over records that only the WAL has, though the store answers it, its log is impossible."""
+    log = EventLog()
+    is_keep = [isinstance(each[3], StepEvent) and each[3].action == "keep" for each in simulated(1)[0].run.log.events]
+    log.events = [each for each, keep in zip(simulated(1)[0].run.log.events, is_keep, strict=True) if not keep]
+    logs = [[json.loads(line) for line in text.splitlines()[1:]] for text in shown_logs(log).values()]
+    found = [reasons(each) for each in (judged(lines, tmp_path) for lines in logs) if each.kind == "impossible"]
+    assert found
+    assert all("ZR-50 refuses replay" in each for each in found)
 
 
 @pytest.mark.long

@@ -67,21 +67,21 @@ def _of_readers(events: Sequence[Event]) -> dict[str, list[ShownEvent]]:
     return found
 
 
-def _failed_reads(events: Sequence[Event]) -> dict[str, list[int]]:
-    """By process, the events at which it asks for an object of a WAL or a channel and gets no answer of the store."""
-    open_reads: dict[tuple[str, int], int] = {}
+def _failed_reads(events: Sequence[Event]) -> dict[str, list[tuple[int, str]]]:
+    """By process, the objects of WALs and channels for which it asks without an answer of the store, and when."""
+    open_reads: dict[tuple[str, int], tuple[int, str]] = {}
     taken: set[tuple[str, int]] = set()
     for index, (_, name, kind, subject) in enumerate(events):
         match subject:
             case StoreRequest(number, Get(key)) if key.startswith((WAL_FOLDER, CHANNEL_FOLDER)):
-                open_reads[name, number] = index
+                open_reads[name, number] = index, key
             case StoreEffect():
                 taken.add((name, subject.request.id))
             case {"await": number} if kind == "stored" and (name, number) in taken:
                 open_reads.pop((name, number), None)
-    found: dict[str, list[int]] = defaultdict(list)
-    for (name, _), index in open_reads.items():
-        found[name].append(index)
+    found: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    for (name, _), read in open_reads.items():
+        found[name].append(read)
     return found
 
 

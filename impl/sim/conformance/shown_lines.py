@@ -19,9 +19,11 @@ from typing import Any
 import msgspec
 
 from impl.broker.messages import PartitionSnapshot, StepEvent
+from impl.broker.wal_format import folder_of
 from impl.sim.conformance.leader_changes import Key, LeaderChange
 from impl.sim.conformance.wal_ends import WalEnds
 from impl.sim.event_log import SentSnapshots
+from impl.sim.links import CHANNEL_FOLDER
 
 ShownEvent = tuple[int, str, LeaderChange | SentSnapshots | StepEvent]
 """The index of the event in the run, its source, and what it is."""
@@ -37,7 +39,7 @@ class FollowedMain(msgspec.Struct):
     ``last``: the last snapshot with which the main shows the partition.
     """
 
-    name: str
+    node: int
     session: tuple[str, int] | None = None
     position: int = 0
     wal_end: int = 0
@@ -47,14 +49,21 @@ class FollowedMain(msgspec.Struct):
     taken: int = 0
     last: PartitionSnapshot | None = None
 
+    @property
+    def name(self) -> str:
+        """The name of the main in the log."""
+        return f"n{self.node}"
+
 
 class ShownLines:
     """``found``: the lines, each with the index of its event. ``own``: the events of the reader.
 
-    ``failed``: the events at which the reader asks the store for a record, and gets no answer.
+    ``failed``: the reads that the store does not answer, each with the index of its event and its key.
     """
 
-    def __init__(self, key: Key, stream: int, wals: WalEnds, own: Sequence[ShownEvent], failed: Sequence[int]) -> None:
+    def __init__(
+        self, key: Key, stream: int, wals: WalEnds, own: Sequence[ShownEvent], failed: Sequence[tuple[int, str]]
+    ) -> None:
         self.found: list[tuple[int, dict[str, Any]]] = []
         self._key, self._stream, self._wals, self._own, self._failed = key, stream, wals, own, failed
         self._index = 0
@@ -94,7 +103,7 @@ class ShownLines:
                 self._end_session(self._main(values["main"]))
 
     def _main(self, node: int) -> FollowedMain:
-        return self._mains.setdefault(node, FollowedMain(f"n{node}"))
+        return self._mains.setdefault(node, FollowedMain(node))
 
     def _step(self, action: str, **fields: Any) -> None:
         self.found.append((self._index, {"action": action, **fields}))
@@ -193,7 +202,8 @@ class ShownLines:
     def _pass_over(self, main: FollowedMain, end: int) -> None:
         if end <= main.position:
             return
-        if any(main.taken <= index < self._index for index in self._failed):
+        folders = folder_of(main.node), CHANNEL_FOLDER
+        if any(main.taken <= index < self._index and key.startswith(folders) for index, key in self._failed):
             self._step("fail_replay", m=main.name, to=end)
         else:
             self._step("replay", m=main.name, o=main.position, to=end, first=end, trimmed=True)
