@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from impl.bridge.guards.row import GuardRow
 
 INSTEAD: Mapping[str, str] = {
-    "ZR-51": "a main uploads each block after some seconds anyway (PL-20), so a read only waits longer; outside this mix, "
-    "`snapshot_read` objects to runs whose readers lose records that are not uploaded",
+    "ZR-51": "a main uploads each block after some seconds anyway (PL-20), so a read only waits longer; outside "
+    "this mix, `snapshot_read` objects to runs whose readers lose records that are not uploaded",
 }
 """By label: what decides in the place of a rule."""
 ELSEWHERE: Mapping[str, str] = {
