@@ -149,6 +149,7 @@ def test_an_ack_without_a_durable_link_is_noticed(tmp_path: Path) -> None:
     assert "ZR-31.answer refuses answer" in reasons(found)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("options", "remedy"),
     [(JudgeOptions(project="Main"), "try --project Request"), (JudgeOptions(joint=100), "try a smaller --joint")],

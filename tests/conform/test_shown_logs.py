@@ -76,6 +76,7 @@ def test_logs_conform(seed: int, tmp_path: Path) -> None:
     assert actions.keys() >= {"collect", "answer", "extend", "replay", "apply", "open_session", "lose_session", "move"}
 
 
+@pytest.mark.long
 def test_all_steps_of_a_log_occur() -> None:
     """Together, the runs of the last test have all steps that a log may have."""
     actions = {line["action"] for seed in (0, 4) for log in simulated(seed)[1] for line in log}
