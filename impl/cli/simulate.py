@@ -25,7 +25,7 @@ from impl.sim.check import CheckResult, Question
 from impl.sim.conformance.log import conform_log
 from impl.sim.conformance.partitions import partition_logs
 from impl.sim.conformance.routes import route_log
-from impl.sim.conformance.shown import shown_logs
+from impl.sim.conformance.shown_logs import shown_logs
 from impl.sim.timeline import timeline as timeline_of
 
 KEEP = Path("corpus")

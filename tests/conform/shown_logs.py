@@ -18,7 +18,7 @@ from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from holdfast.ir.system import System
 from impl.sim.check import CheckResult, Question, check
-from impl.sim.conformance.shown import HEADER, shown_logs
+from impl.sim.conformance.shown_logs import HEADER, shown_logs
 from impl.sim.options import Options
 from tests.conform.simulated_logs import Line
 

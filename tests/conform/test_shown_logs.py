@@ -11,7 +11,7 @@ import pytest
 
 from holdfast.cli.app import main
 from impl.broker.messages import StepEvent
-from impl.sim.conformance.shown import shown_logs
+from impl.sim.conformance.shown_logs import shown_logs
 from impl.sim.event_log import EventLog
 from tests.conform.shown_logs import (
     SHORT,
