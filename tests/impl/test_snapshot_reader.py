@@ -32,7 +32,7 @@ class Bench:
         self.image = Image()
         self.wal: dict[int, list[tuple[int, WalRecord]]] = {}
         self.asked: dict[int, tuple[int, GetPartitionSnapshot]] = {}
-        """By main, the last request: its number and what it says."""
+        """By main: the number of the last request to it, and the request."""
         self.steps: list[str] = []
         replay, cache = cast("WalReplay", self), SnapshotCache(capacity)
         self.reader = SnapshotReader(

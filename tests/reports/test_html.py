@@ -18,7 +18,7 @@ from holdfast.trace.views.svg import STYLE
 from spark.campaign.page.html import MOST_ACTIONS, MOST_FINDINGS, MOST_RULES, MOST_STEPS, render
 from spark.campaign.saturation import new_steps
 from spark.campaign.summary import RuleSum, Summary
-from tests.reports.browser import Browser, find_browser
+from tests.reports.browser import Browser
 from tests.spark.samples import HOSTILE, summary
 
 SAMPLES: dict[str, dict[str, Any]] = {
@@ -246,16 +246,6 @@ def test_the_page_styles_all_that_diagrams_use() -> None:
 
 
 # In a browser -------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """A Chromium for all tests here."""
-    command = find_browser()
-    if command is None:
-        pytest.skip("no Chromium is installed, so that the page is not opened in one")
-    with Browser(command) as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import attrs
@@ -13,7 +13,7 @@ from holdfast.cli.app import main
 from holdfast.records.explained_run import ExplainedRun, explained_run
 from holdfast.runs.loading import open_trace
 from reports.run_page.run_page import render
-from tests.reports.browser import Browser, find_browser
+from tests.reports.browser import Browser
 from tests.spark.samples import HOSTILE
 
 FINDINGS = Path(__file__).parents[2] / "docs" / "findings"
@@ -126,16 +126,6 @@ def test_nothing_found_is_no_page(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 # In a browser -------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """A Chromium for all tests here."""
-    command = find_browser()
-    if command is None:
-        pytest.skip("no Chromium is installed, so that the page is not opened in one")
-    with Browser(command) as found:
-        yield found
 
 
 @pytest.fixture(scope="module")
