@@ -249,6 +249,8 @@ def _begin(folder: Path) -> SparkSession:
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415 - as in start_cluster
     from pyspark.sql import SparkSession  # noqa: PLC0415 - as above
 
+    # First, since a signal may end Java while the context is made.
+    logging.getLogger().addFilter(_not_of_py4j)
     context = SparkContext(conf=SparkConf())
     # The accumulator server prints a traceback when Java ends. Silence it: that error is reported elsewhere.
     vars(context._accumulatorServer)["handle_error"] = lambda request, address: None
@@ -256,7 +258,6 @@ def _begin(folder: Path) -> SparkSession:
     jvm = context._jvm
     assert jvm is not None
     jvm.org.apache.spark.util.ShutdownHookManager.registerShutdownDeleteDir(jvm.java.io.File(str(folder)))
-    logging.getLogger().addFilter(_not_of_py4j)
     return SparkSession(context)
 
 

@@ -45,7 +45,7 @@ COMMANDS: dict[str, LongCommand] = {
     "check": _of("check", "explosion.py", "--scope", "small", "--checkpoint", "made/e.ckpt", "--cores", "2"),
     "check --engine spark": _of("check", "explosion.py", "--scope", "small", "--engine", "spark", *LOCAL),
     "live": _of("live", "reassignment", "--scope", "live"),
-    "walk": _of("walk", "ownership", "--runs", "200000", "--cores", "2"),
+    "walk": _of("walk", "ownership", "--runs", "20000", "--cores", "2"),
     "prove": _of("prove", "two_phase_commit.py", "--cores", "2"),
     "mutate": _of("mutate", "two_phase_commit.py", "lock_with_leases.py", "--cores", "2"),
     "tla": _of("tla", "ownership", "stream_log", "--out", "spec"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import subprocess
@@ -18,7 +19,7 @@ import pytest
 
 from holdfast.ir.errors import ModelError, Place, UsageError
 from spark.cluster.jvm import Jvm, LostSparkError, telling_line
-from spark.cluster.session import Cluster, SparkJob, start_cluster
+from spark.cluster.session import Cluster, SparkJob, _begin, _not_of_py4j, start_cluster
 from spark.cluster.settings import SparkOptions, read_master
 from spark.cluster.task import TaskError
 from tests.spark import tasks
@@ -157,6 +158,24 @@ def test_ctrl_c_is_heard_while_a_job_is_under_way() -> None:
         interrupted.set()
         assert job.result() is UNITS
     signal.signal(signal.SIGINT, before)
+
+
+def test_an_end_of_java_while_the_context_is_made_is_not_logged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """py4j logs a traceback, through the root logger, of the error that it raises."""
+    root = logging.getLogger()
+
+    def ends(**_: object) -> None:
+        file = "site-packages/py4j/java_gateway.py"
+        root.handle(root.makeRecord("root", logging.ERROR, file, 1, "Exception while sending command.", (), None))
+        raise ConnectionError
+
+    monkeypatch.setattr("pyspark.SparkContext", ends)
+    root.removeFilter(_not_of_py4j)
+    with pytest.raises(ConnectionError):
+        _begin(tmp_path)
+    assert not caplog.records
 
 
 def test_another_error_is_one_line(cluster: Cluster, tmp_path: Path) -> None:
