@@ -20,6 +20,7 @@ class ZoneSettings(msgspec.Struct, frozen=True):
     - ``channel``: the limits of its channel.
     - ``linger_ms``: how long the commit of a route epoch waits for an upload that begins by itself (ZR-61).
     - ``trim_delay_ms``: how long the WAL is kept after an upload, for readers of other zones (M-07).
+    - ``answer_ms``: how long a main waits for an append before it answers, while the append goes on (ZR-31).
     - ``is_dual``: whether proxies are mapped in pairs (ZR-05), else each rack for itself (ZR-04).
     - ``pause_ms``: the least time between two requests of a reader to a main (ZR-44).
     - ``poll_ms``: how long a main waits for news before it answers a reader (ZR-41).
@@ -31,6 +32,7 @@ class ZoneSettings(msgspec.Struct, frozen=True):
     channel: wal.WalLimits = wal.WalLimits()
     linger_ms: int = 10_000
     trim_delay_ms: int = 30_000
+    answer_ms: int = 30_000
     pause_ms: int = 1
     poll_ms: int = 100
     snapshot_bytes: int = 1 << 30

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from holdfast.ir.errors import UsageError
@@ -11,7 +11,7 @@ from impl.scenario.switches import switches
 from impl.sim.case_file import PACKAGES, labels
 from impl.sim.check import Question
 from impl.sim.controller_settings import SETTINGS
-from impl.sim.faults import NAMED, PARTITION
+from impl.sim.faults import NAMED, PARTITION, ZONED
 from impl.sim.options import Options
 
 PLAIN = Options()
@@ -48,8 +48,9 @@ def drawn_question(
         refuse({"--generation": generation}, "only --partitions are elected")
     else:
         refuse({"--streams": streams}, "each of the --partitions has streams of its own")
-        kinds = set((faults or "").split(",")).intersection(PARTITION)
-        refuse({f"--faults {each}": each for each in kinds}, "it happens to --streams, and not to --partitions")
+        _refuse_kinds(faults, PARTITION, "it happens to --streams, and not to --partitions")
+    if zones is None:
+        _refuse_kinds(faults, ZONED, "it happens only in a cluster with --zones")
     options = Options(
         partitions=partitions or 0,
         zones=zones or 0,
@@ -76,6 +77,12 @@ def refuse(options: Mapping[str, object], why: str) -> None:
     for option, value in options.items():
         if value is not None:
             raise UsageError(f"{option}: {why}; leave it out")
+
+
+def _refuse_kinds(faults: str | None, kinds: Iterable[str], why: str) -> None:
+    """Raise UsageError for the first of these kinds that ``faults`` names."""
+    named = (faults or "").split(",")
+    refuse({f"--faults {each}": each for each in kinds if each in named}, why)
 
 
 def _kinds(faults: str | None) -> str | tuple[str, ...]:

@@ -32,12 +32,15 @@ SMALL_ZONES = ZoneSettings(
     rack="",
     channel=wal.WalLimits(bulk=600, linger_ms=20, in_flight=4, unflushed=8_000),
     linger_ms=1_000,
-    trim_delay_ms=2_000,
+    trim_delay_ms=8_000,
+    answer_ms=6_000,
     pause_ms=20,
     poll_ms=400,
     snapshot_bytes=60_000,
 )
-"""The same for zone routing. Its times are shorter, so that epochs are trimmed within a run."""
+"""The same for zone routing. Its times are shorter, so that epochs are trimmed within a run. A WAL is kept for longer
+than two bumps of the epoch, as with the usual settings.
+"""
 BUMP_MS = 3_000
 """The time between two bumps of the route epoch. Within the longest pauses an epoch is fenced, reported and trimmed."""
 RETENTION_MS = 16_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from impl.broker.messages import Stop
 from impl.sim.cluster import ControllerCluster
-from impl.sim.faults import HEAL, PROCESS, TICK_MS
+from impl.sim.faults import HEAL, JOIN, PROCESS, TICK_MS
 from impl.sim.fleet import Fleet
 from impl.sim.network import Network
 from impl.sim.process import Process
@@ -21,6 +21,8 @@ STOP_CRASHES = 0.5
 """The share of the stops in which the process crashes before it has ended."""
 SUCCESSOR_MS = 3_000
 """The longest time from a pause to the start of the successor that replaces the paused process."""
+JOIN_MS = 60_000
+"""The longest time from the begin of the faults to the start of the broker that joins."""
 
 
 class Chaos:
@@ -33,6 +35,10 @@ class Chaos:
 
     def begin(self) -> None:
         """Begin to decide about faults."""
+        fault = self._tape.site("join", tuple(JOIN)).decide(self._queue.now)
+        if fault is not None:
+            self._tape.happened(fault)
+            self._queue.at(self._queue.now + int(fault.value * JOIN_MS), self._join)
         self._tick()
         self._cluster.tick()
 
@@ -43,6 +49,11 @@ class Chaos:
                 self.befall(self._fleet.current[node], fault)
         if not self._tape.is_quiet:
             self._queue.at(self._queue.now + TICK_MS, self._tick)
+
+    def _join(self) -> None:
+        """Start a broker that was not there before, unless the faults have ended."""
+        if not self._tape.is_quiet:
+            self._fleet.start(max(self._fleet.current) + 1)
 
     def befall(self, process: Process, fault: Fault) -> None:
         """Let a fault of PROCESS happen to a process, or to the links of its node.

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from impl.sim.faults import KINDS, NAMED
+from impl.sim.faults import KINDS, NAMED, ZONED
 from impl.sim.options import Options
 from impl.sim.script import HOPS, ScriptOperation
 from impl.sim.tape import Draw, Fault, one
@@ -34,11 +34,12 @@ def kinds_of_both(selection: str | tuple[str, ...], first: Faults, second: Fault
     """The kinds of faults of a crossed run, as ``faults.swarm`` takes them.
 
     ``selection``: the kinds that a run may have, as ``faults.swarm`` takes them. ``first``, ``second``: the faults
-    of the two parents.
+    of the two parents. With "all", a kind that only runs with zones have is inherited from a parent that had it.
     """
-    names = selection.split(",") if isinstance(selection, str) else selection
-    known = KINDS if selection == "all" else [kind for kind in NAMED if kind in names]
     parents = [{fault.kind for fault in faults} for faults in (first, second)]
+    names = selection.split(",") if isinstance(selection, str) else selection
+    selected = {*KINDS, *ZONED.keys() & set.union(*parents)} if selection == "all" else set(names)
+    known = [kind for kind in NAMED if kind in selected]
     return ",".join(kind for kind in known if draw() < HAD[sum(kind in each for each in parents)]) or "none"
 
 

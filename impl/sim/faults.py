@@ -66,6 +66,12 @@ DELETION = {"delete_slow": 0.2}
 """By round of deletion of the controllers: the store takes seconds for it."""
 RARE = {**STRANGER, **NEIGHBOUR, **DELETION}
 """The kinds that a run has only if its selection names them."""
+JOIN = {"join": 0.5}
+"""Once, when the faults begin: a further broker starts later. It counts for the route epochs from then on (ZR-54)."""
+READ = {"read_slow": 0.015}
+"""By read, after STORE: the bytes are those of the moment, and their answer takes long."""
+ZONED = {**JOIN, **READ}
+"""The kinds that only a run with zones has: their harm is a batch whose way to the log of its main takes long."""
 
 TICK_MS = 500
 KINDS: dict[str, float] = {
@@ -73,8 +79,8 @@ KINDS: dict[str, float] = {
     **UNNAMED,
 }  # fmt: skip
 """The usual rate of each kind."""
-NAMED = {**KINDS, **RARE}
-"""As KINDS, with the kinds that a run has only if they are named."""
+NAMED = {**KINDS, **RARE, **ZONED}
+"""As KINDS, with the kinds that a run has only if they are named, or only with zones."""
 DRAWN = 0.5
 """The probability that a run has a kind."""
 FACTOR = 3.0

@@ -12,19 +12,20 @@ of the leader. A second sequence draws these now and then, so it leaves all othe
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
 
 from impl.sim.check import Question
-from impl.sim.faults import DRAWN, KINDS, PARTITION
+from impl.sim.faults import DRAWN, KINDS, PARTITION, ZONED
 from impl.sim.options import Options
 from impl.sim.script import SPAN_MS
 from impl.sim.tape import Draw, stream
 
 RUNS = 20_000
 """The number of runs that are made unless another number is named. Runs with zones come on top of it."""
-ZONES, ZONED, ZONED_BROKERS, ZONED_PARTITIONS = 3, 10, (3, 3, 3, 4), 4
+ZONES, OTHERS, ZONED_BROKERS, ZONED_PARTITIONS = 3, 10, (3, 3, 3, 4), 4
 """Of runs with zones: the zones, the number of other runs for each, and the sizes."""
 QUIET, FEW = 0.125, 0.5
 """The share of runs without faults, and the share of runs with at most MOST kinds of faults, these included."""
@@ -72,7 +73,7 @@ def question(number: int, without: tuple[str, ...] = (), faults: tuple[str, ...]
 
 def numbers(runs: int) -> tuple[int, ...]:
     """The numbers of ``runs`` runs without zones, and of one run with zones for every ten of them."""
-    return (*range(min(runs, RUNS)), *range(RUNS, RUNS + runs // ZONED))
+    return (*range(min(runs, RUNS)), *range(RUNS, RUNS + runs // OTHERS))
 
 
 def _zoned(number: int, without: tuple[str, ...], faults: tuple[str, ...] | None) -> Question:
@@ -80,7 +81,7 @@ def _zoned(number: int, without: tuple[str, ...], faults: tuple[str, ...] | None
     draw = stream(number, "mix of zones")
     version = "V6" if draw() < 0.5 else "legacy"
     brokers = ZONED_BROKERS[int(draw() * len(ZONED_BROKERS))]
-    kinds = _kinds(draw, ZONED_PARTITIONS) if faults is None else faults
+    kinds = _kinds(draw, ZONED_PARTITIONS, ZONED) if faults is None else faults
     options = Options(
         brokers=brokers, partitions=ZONED_PARTITIONS, zones=ZONES, operations=OPERATIONS, faults=kinds or "none"
     )
@@ -116,12 +117,12 @@ def is_sound(asked: Question) -> bool:
     return not asked.switches and not set(asked.settings) & set(AS_BUILT)
 
 
-def _kinds(draw: Draw, partitions: int) -> tuple[str, ...]:
-    """The kinds of faults of a run, in the order of their names."""
+def _kinds(draw: Draw, partitions: int, further: Iterable[str] = ()) -> tuple[str, ...]:
+    """The kinds of faults of a run, in the order of their names. ``further``: what it may have beside KINDS."""
     how, has_strangers = draw(), draw() < STRANGERS
     if how < QUIET:
         return ()
-    known = [kind for kind in KINDS if not partitions or kind not in PARTITION]
+    known = [kind for kind in (*KINDS, *further) if not partitions or kind not in PARTITION]
     drawn = {kind for kind in known if draw() < DRAWN}
     if how < FEW:
         drawn = {known[int(draw() * len(known))] for _ in range(1 + int(draw() * MOST))}

@@ -137,7 +137,7 @@ class Simulation:
         self.faults_end = 0
         self.dangling: list[str] = []
         """The links that dangled when a process ended, in words."""
-        elsewhere = faults.PARTITION if options.partitions else ()
+        elsewhere = (*(faults.PARTITION if options.partitions else ()), *(() if options.zones else faults.ZONED))
         drawn = seed if options.fork is None else options.fork.seed
         self.rates = faults.without_kinds(faults.swarm(drawn, options.faults), *options.without, *elsewhere)
         self.tape = Tape(drawn, self.rates, options.recorded, math.inf if options.fork is None else options.fork.at)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from impl.sim.faults import DELETION, LISTING, RACE, STALL, STORE
+from impl.sim.faults import DELETION, LISTING, RACE, READ, STALL, STORE
 from impl.sim.queue import Queue
 from impl.sim.tape import Fault, Site, Tape, spread, stream
-from impl.store.interface import Answer, Delete, List, ObjectStore, Operation, Put, Unsure
+from impl.store.interface import Answer, Delete, Get, List, ObjectStore, Operation, Put, Unsure
 from impl.store.memory import MemoryStore
 
 Answered = Callable[[Answer], None]
@@ -23,6 +23,8 @@ SLOW_MS, OLD_MS, RACE_MS, THROTTLE_MS, LATE_MS, STALL_MS = 3_000, 3_000, 2_000, 
 """The longest delays of faults: of an effect, of the answer to a list, of a put in a race; the longest throttling;
 the longest time from the sender's timeout to a late effect; the longest stall.
 """
+READ_MS = 20_000
+"""The longest time until the answer to a slow read. A producer waits longer for its append (ZR-31)."""
 
 
 def _nobody(_: Answer) -> None:
@@ -75,7 +77,7 @@ class FaultyStore:
     def _decide(self, node: int, operation: Operation, now: int) -> Fault | None:
         sites = self._sites.get(node)
         if sites is None:
-            kinds = {"store": STORE, "list": LISTING, "race": RACE, "stall": STALL}
+            kinds = {"store": STORE, "list": LISTING, "race": RACE, "stall": STALL, "read": READ}
             sites = self._sites[node] = tuple(
                 self._tape.site(f"{name}/{node}", tuple(each)) for name, each in kinds.items()
             )
@@ -84,6 +86,8 @@ class FaultyStore:
             fault = sites[1].decide(now) or fault
         elif type(operation) is Put:
             fault = sites[3].decide(now) or sites[2].decide(now) or fault
+        elif type(operation) is Get:
+            fault = sites[4].decide(now) or fault
         # A read has no effect that could come late.
         if fault is not None and fault.kind == "store_late" and not isinstance(operation, Put | Delete):
             return None
@@ -104,6 +108,8 @@ class FaultyStore:
                 at(there + int(value * RACE_MS), self._take_effect, operation, answered, taken, 0)
             case "store_old_list":
                 at(there, self._take_effect, operation, answered, taken, int(value * OLD_MS))
+            case "read_slow":
+                at(there, self._take_effect, operation, answered, taken, int(value * READ_MS))
             case "store_error":
                 at(there, answered, Unsure("internal error"))
             case "store_throttle":

@@ -121,13 +121,14 @@ def test_edits_are_rejected(edit: Edit, tmp_path: Path) -> None:
         ("M-05", 0, "M-05 refuses publish"),
         ("M-06", 0, "M-05 refuses publish"),
         ("M-09", 0, "refuses commit"),
-        ("M-11", 0, "M-09 refuses commit"),
+        ("M-11", 1, "M-09 refuses commit"),
         ("M-11.active", 0, "M-09 refuses commit"),
         ("M-12", 2, "ZR-55 refuses commit"),
         ("M-13", 0, "M-13 refuses send"),
         ("M-15", 2, "M-15 refuses recover"),
-        ("ZR-57", 5, "ZR-55 refuses commit"),
+        ("ZR-57", 8, "ZR-55 refuses commit"),
         ("ND-30", 40, "M-10 refuses commit"),
+        ("ZG-1", 0, "refuses append"),
     ],
 )
 def test_faulty_code_is_noticed(rule: str, seed: int, named: str, tmp_path: Path) -> None:

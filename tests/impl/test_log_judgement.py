@@ -9,6 +9,7 @@ from impl.bridge.guards.conformance import objection
 from impl.bridge.log_judgement import LogJudgement, judgements, zone_judgements
 from impl.sim.check import CheckResult, Question, check
 from impl.sim.mix import question
+from impl.sim.options import Options
 
 
 def said(asked: Question, checked: CheckResult) -> list[LogJudgement]:
@@ -35,15 +36,23 @@ def test_earlier_logs_change_no_answer() -> None:
     assert "impossible" in kinds[1]
 
 
+def test_a_broker_that_joins_is_fenced_before() -> None:
+    """To a model all brokers are there from the start, so one that joins later is fenced until then."""
+    asked = Question(seed=3, options=Options(partitions=4, zones=3, faults="join"))
+    checked = check(asked)
+    assert checked.run.happened == {"join": 1}
+    assert {each.kind for each in said(asked, checked) if each.partition >= 0} == {"conforms"}
+
+
 @pytest.mark.long
 def test_the_logs_of_zones_are_judged() -> None:
     """A report of an older process is noticed by ``route_epoch`` alone; with the rule, all models allow the run."""
-    asked = question(20004, ("ZR-60.process",))
+    asked = question(20005, ("ZR-60.process",))
     checked = check(asked)
     assert not checked.violations
     found = objection(asked, checked)
     assert found is not None
     assert found[0] == "route_epoch"
-    assert objection(question(20004), check(question(20004))) is None
+    assert objection(question(20005), check(question(20005))) is None
     models = {each.model for each in zone_judgements(checked.run.log)}
     assert models == {"route_epoch", "snapshot_read"}

@@ -21,8 +21,6 @@ from impl.zone.encodings import ChannelOffset, Forward
 from impl.zone.order import Stripe, stripe
 
 STRIPES = 64
-TIMEOUT_MS = 30_000
-"""After this time a producer gets REQUEST_TIMED_OUT, while its append may still be under way (ZR-31)."""
 
 
 class RoutedItem(msgspec.Struct):
@@ -38,12 +36,22 @@ class RoutedItem(msgspec.Struct):
 
 
 class Main:
-    """The forwarded batches of a process."""
+    """The forwarded batches of a process.
+
+    ``answer_ms``: after this time a producer gets REQUEST_TIMED_OUT, while its append may still be under way (ZR-31).
+    """
 
     def __init__(
-        self, tasks: Tasks, host: Host, reader: ChannelReader, epochs: NodeEpochs, as_built: frozenset[str]
+        self,
+        tasks: Tasks,
+        host: Host,
+        reader: ChannelReader,
+        epochs: NodeEpochs,
+        answer_ms: int,
+        as_built: frozenset[str],
     ) -> None:
-        self._tasks, self._host, self._reader, self._epochs, self._as_built = tasks, host, reader, epochs, as_built
+        self._tasks, self._host, self._reader, self._epochs = tasks, host, reader, epochs
+        self._answer_ms, self._as_built = answer_ms, as_built
         self._stripes = [Stripe() for _ in range(STRIPES)]
         self._reads: dict[int, RoutedItem] = {}
         """By number: the batches whose read is under way or waits in a stripe."""
@@ -57,7 +65,7 @@ class Main:
             self._answer(call, E.UNKNOWN_SERVER_ERROR, {})
             return
         items = [self._start(offset) for offset in batches]
-        deadline = self._tasks.now + TIMEOUT_MS
+        deadline = self._tasks.now + self._answer_ms
         answers = [await self._ended(item, deadline) for item in items]
         if any(name == E.UNKNOWN_SERVER_ERROR.name for name, _ in answers):
             # One read that failed fails the whole request, although others may be appended (ZR-26).

@@ -82,7 +82,7 @@ class Zones:
         held = SnapshotCache(settings.snapshot_bytes)
         read, replay = read_of(held, records), WalReplay(bucket, self.reader)
         self._snapshots = SnapshotReader(tasks, self._peers, replay, held, read, image, settings.pause_ms)
-        self._main = Main(tasks, host, self.reader, self._epochs, as_built)
+        self._main = Main(tasks, host, self.reader, self._epochs, settings.answer_ms, as_built)
 
     async def start(self) -> None:
         """Take the channel over. Raises FencedError and StoreError."""

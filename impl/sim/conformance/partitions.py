@@ -119,3 +119,4 @@ class _Writer:
             self._registrations.write(index, written, cause, self._image)
         elif self._is_there():
             self._hosts.begin()
+            self._registrations.begin(self._image)

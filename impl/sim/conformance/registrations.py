@@ -38,6 +38,12 @@ class Registrations:
 
     def __init__(self, lines: LineCollector, key: Key, hosts: Hosts) -> None:
         self._lines, self._key, self._hosts = lines, key, hosts
+        self._brokers: set[int] = set()
+        """The brokers that have ever been active."""
+
+    def begin(self, image: Image) -> None:
+        """Note that the partition exists from now on."""
+        self._brokers.update(image.brokers)
 
     def elected(self, index: int) -> None:
         """Another controller leads."""
@@ -56,6 +62,12 @@ class Registrations:
                 kind = STATES.get(record.state, "BROKER_LEAVING")
                 if kind == "BROKER_ACTIVE" and not (cause and self._hosts.may_come_back(cause.sender)):
                     kind = "BROKER_ACTIVE:late"
+                if record.broker_id not in self._brokers:
+                    # To the models all brokers are there from the start, so one that joins was fenced until now.
+                    self._brokers.add(record.broker_id)
+                    self._lines.add(
+                        index, "BROKER_FENCED", {"node": record.broker_id}, to=record.broker_id, state=state_of(row)
+                    )
                 to = row.replicas[0] if changed else record.broker_id
                 self._lines.add(index, kind, {"node": record.broker_id}, to=to, state=state_of(row))
                 return

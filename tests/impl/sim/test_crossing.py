@@ -56,6 +56,14 @@ def test_only_selected_kinds_are_inherited() -> None:
     assert not _inherited("none")
 
 
+def test_kinds_of_zones_are_inherited() -> None:
+    """A kind that only runs with zones have is inherited from a parent that had it."""
+    zoned = (*ONE, Fault("store", 0, "read_slow", 0.5, 0))
+    found = [kinds_of_both("all", zoned, OTHER, stream(seed, "test")).split(",") for seed in range(200)]
+    assert 50 < sum("read_slow" in each for each in found) < 150
+    assert not any("join" in each for each in found)
+
+
 @pytest.mark.parametrize(
     ("partitions", "more"), [(0, ("move", "trim", "create", "destroy")), (3, ("move", "cancel", "elect", "swap"))]
 )

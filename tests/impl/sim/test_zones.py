@@ -8,6 +8,7 @@ from impl.broker import wal_format
 from impl.broker.messages import FindLeaders, Produce, StepEvent, StoreRequest
 from impl.broker.wal_format import WalPlace, WalRecord, encode, end_of, folder_of
 from impl.client.history import History
+from impl.controller.routes import reported
 from impl.metadata.log import MetadataBatch
 from impl.oracles.judge import judge
 from impl.records import Range, S3Stream, StreamState
@@ -210,21 +211,35 @@ def test_a_missing_rule_is_found(label: str, seed: int, oracle: str) -> None:
     assert oracle in {each.oracle for each in found.violations}
 
 
+def test_a_broker_joins() -> None:
+    """A further broker starts while the faults last, serves, and reports route epochs as the others do (ZR-54)."""
+    found = zoned(3, faults="join")
+    assert not found.violations
+    simulation = found.run.simulation
+    assert sorted(simulation.fleet.current) == [1, 2, 3, 4]
+    assert reported(simulation.load.metadata.image, 4) is not None
+
+
+STORE = "store_error,store_timeout_before,store_throttle,store_timeout_after"
+
+
 @pytest.mark.parametrize(
-    ("label", "seed", "oracle"),
+    ("label", "seed", "faults", "oracle"),
     [
-        ("M-17", 1, "zones"),  # A main shows what it has not uploaded for a new session.
-        ("M-18", 12, "heal"),  # A cache keeps what lies before a hole.
-        ("M-23", 5, "zones"),  # A main admits what its node has reported.
-        ("ZG-4", 5, "heal"),  # As built: after a failed upload the process goes on, and commits nothing.
+        ("M-03", 19, "read_slow", "storage"),  # A node reports an epoch while an older batch is still being read.
+        ("M-17", 1, "all", "zones"),  # A main shows what it has not uploaded for a new session.
+        ("M-18", 1, "store_error,store_timeout_before", "heal"),  # A cache keeps what lies before a hole.
+        ("ZG-2", 2, "read_slow", "storage"),  # As built: a batch whose producer has its answer counts no more.
+        ("ZG-4", 1, STORE, "heal"),  # As built: after a failed upload the process goes on, and commits nothing.
+        ("ZG-5", 0, "none", "heal"),  # As built: a commit with nothing to upload waits for the next append.
     ],
 )
-def test_a_missing_rule_is_found_under_faults(label: str, seed: int, oracle: str) -> None:
+def test_a_missing_rule_is_found_under_faults(label: str, seed: int, faults: str, oracle: str) -> None:
     """Without the rule, or with the spot as built, an oracle objects; with the rules none does."""
     switches, without = ((label,), ()) if label.startswith("ZG-") else ((), (label,))
-    found = zoned(seed, without=without, switches=switches)
+    found = zoned(seed, faults, without=without, switches=switches)
     assert oracle in {each.oracle for each in found.violations}
-    assert not zoned(seed).violations
+    assert not zoned(seed, faults).violations
 
 
 def test_a_run_is_made_twice() -> None:
