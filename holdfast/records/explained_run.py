@@ -16,6 +16,7 @@ from holdfast.runs.missing import missing_rules
 from holdfast.runs.refusals import refusals
 from holdfast.runs.replay import Replayer
 from holdfast.runs.why import why
+from holdfast.runs.with_rules import GuardedRun, guarded_run
 from holdfast.trace.line import replay_command
 from holdfast.trace.text import action, back, conclusion, configuration, count, name_of, outcome
 from holdfast.trace.trace import Trace
@@ -85,13 +86,41 @@ class ExplainedStep:
 
 
 @attrs.frozen
+class ComparedStep:
+    """A step in the run, and tried with the rules that are removed.
+
+    ``plain``, ``guarded``: what it changes in the run and with the rules, by cell, each "CELL: OLD → NEW". ``refused``:
+    what refuses it with the rules, "" if nothing does.
+    """
+
+    number: int
+    call: str
+    plain: tuple[str, ...]
+    guarded: tuple[str, ...]
+    refused: str
+
+
+@attrs.frozen
+class RunWithRules:
+    """The run with the rules that are removed.
+
+    ``same``: the number of first steps that do the same. ``steps``: the others. ``conclusion``: a sentence about the
+    property at the end, "" if the end does not tell.
+    """
+
+    same: int
+    steps: tuple[ComparedStep, ...]
+    conclusion: str
+
+
+@attrs.frozen
 class ExplainedRun:
     """A run for its page.
 
     ``kind``: of its claim, "" without one. ``title``: the claim and what became of it. ``svg``, ``style``: the diagram,
     "" for a long run, and its style sheet. ``start_met``: as ``met`` of a step. ``before``, ``decisive``: what the
     property reads before the last step, and after it. ``led``: how many steps led to it, None if that is unknown.
-    ``rules``: what the ids mean that are named.
+    ``rules``: what the ids mean that are named. ``with_rules``: None if no rule is removed.
     """
 
     holdfast: str
@@ -112,6 +141,7 @@ class ExplainedRun:
     decisive: tuple[NeededCell, ...]
     led: int | None
     rules: tuple[tuple[str, str], ...]
+    with_rules: RunWithRules | None
 
 
 def explained_run(trace: Trace, replayer: Replayer | None) -> ExplainedRun:
@@ -160,8 +190,38 @@ def explained_run(trace: Trace, replayer: Replayer | None) -> ExplainedRun:
         decisive=() if found is None else tuple(_needed(trace, found, found.reads, found.end)),
         led=None if found is None else len(found.causes),
         rules=(),
+        with_rules=_with_rules(trace, replayer, steps),
     )
     return attrs.evolve(run, rules=_rules(run, replayer))
+
+
+def _with_rules(trace: Trace, replayer: Replayer | None, steps: Sequence[ExplainedStep]) -> RunWithRules | None:
+    found = None if replayer is None else guarded_run(replayer, trace)
+    if found is None:
+        return None
+    shown = {cell.name for cell in _cells(trace)}
+    compared = [
+        ComparedStep(
+            number=step.number,
+            call=step.call,
+            plain=tuple(_changed(change.name, change.old, change.new) for change in step.changes),
+            guarded=tuple(_changed(*map(_text, change)) for change in tried.changes if change[0] in shown),
+            refused=tried.refused,
+        )
+        for step, tried in zip(steps, found.steps, strict=False)
+    ]
+    same = list(itertools.takewhile(lambda each: not each.refused and set(each.plain) == set(each.guarded), compared))
+    return RunWithRules(len(same), tuple(compared[len(same) :]), _end(trace, found))
+
+
+def _changed(cell: str, old: str, new: str) -> str:
+    return f"{cell}: {old} → {new}"
+
+
+def _end(trace: Trace, found: GuardedRun) -> str:
+    if trace.claim is None or found.holds is None:
+        return ""
+    return f"At the end {trace.claim.name} {'holds' if found.holds else 'is violated all the same'}."
 
 
 def _slice(trace: Trace, replayer: Replayer | None) -> Slice | None:

@@ -9,20 +9,28 @@ from holdfast.runs.replay import Replayer
 from holdfast.trace.trace import Trace
 
 
+def complete_model(replayer: Replayer) -> Interpreter | None:
+    """The model of a run without a removed rule, in the same scope; None if no rule is removed.
+
+    It keeps the same ghosts, so that both share one layout of states.
+    """
+    system, layout = replayer.system, replayer.machine.layout
+    if not system.removed:
+        return None
+    kept = frozenset(var.name for var in system.variables if var.ghost) - layout.dropped
+    complete = compile_model(system.python, variants=system.chosen)
+    return Interpreter(complete, replayer.machine.scope, ghosts=kept, properties=())
+
+
 def missing_rules(replayer: Replayer, trace: Trace) -> dict[int, str]:
     """Compare a run, step by step, with the complete model: the one from which no rule is removed.
 
     Returns a sentence for each step that the complete model refuses, or that it takes to another state. The key is the
     step's number. The result is empty for a model from which no rule is removed. The initial condition is not compared.
     """
-    system, layout = replayer.system, replayer.machine.layout
-    if not system.removed:
+    system, complete = replayer.system, complete_model(replayer)
+    if complete is None:
         return {}
-    kept = frozenset(var.name for var in system.variables if var.ghost) - layout.dropped
-    # The complete model must keep the same ghosts, so that both share one layout of states.
-    complete = Interpreter(
-        compile_model(system.python, variants=system.chosen), replayer.machine.scope, ghosts=kept, properties=()
-    )
     found: dict[int, str] = {}
     for number, (before, step) in enumerate(zip(trace.steps, trace.steps[1:], strict=False), start=1):
         if step.repeat:

@@ -35,7 +35,9 @@ const asked = () => {
   const found = /^#step-(\d+)$/.exec(location.hash);
   return found ? Number(found[1]) : null;
 };
-const ways = { first: () => 0, back: () => now - 1, on: () => now + 1, last: () => steps.length - 1 };
+const loop = player.dataset.loop;
+// Behind the last step of a loop comes its first one: both states before it are the same.
+const ways = { first: () => 0, back: () => now - 1, on: () => (loop && now === steps.length - 1 ? Number(loop) : now) + 1, last: () => steps.length - 1 };
 const keys = { ArrowLeft: "back", ArrowRight: "on", Home: "first", End: "last" };
 player.addEventListener("click", (event) => {
   const way = event.target.closest("button")?.dataset.go;

@@ -16,6 +16,7 @@ def render(run: ExplainedRun) -> str:
     """The page of a run as HTML text. Equal runs give equal bytes."""
     sections = [("run", "The run"), ("state", "The state")]
     sections += [("why", "Why")] if run.led is not None else []
+    sections += [("with", "With the rule")] if run.with_rules else []
     sections += [("rules", "Rules")] if run.rules else []
     return document(
         __package__,

@@ -69,7 +69,7 @@ LAYERS = {
     "holdfast.lower": ["outcome", "statistics", "layout", "renaming_group", "canonical_form", "symmetry", "random_runs",
                        "python", "graph", "provenance", "kernel", "smt", "tla"],
     "holdfast.runs": ["selection", "where", "starts", "rebuilding", "judge", "lasso_judge", "replay", "matching",
-                      "missing", "shrink", "why", "loading", "explorer", "refusals"],
+                      "missing", "with_rules", "shrink", "why", "loading", "explorer", "refusals"],
     "holdfast.check": ["json_values", "interrupt", "temporary_folder", "budget", "handover", "worker_pool", "result",
                        "figures", "summary", "java", "search", "walk", "live", "prove", "diff", "tlc", "mutate",
                        "rules", "conform", "verify"],

@@ -12,7 +12,9 @@ import pytest
 from holdfast.cli.app import main
 from holdfast.records.explained_run import ExplainedRun, explained_run
 from holdfast.runs.loading import open_trace
+from holdfast.trace.line import to_line
 from reports.run_page.run_page import render
+from tests.live.asking import answer, edited
 from tests.reports.browser import Browser
 from tests.spark.samples import HOSTILE
 
@@ -50,6 +52,29 @@ def test_the_missing_rule_is_told_at_its_step() -> None:
     assert "CA-41" in run.steps[-1].missing
     assert "CA-41" in dict(run.rules)
     assert render(run) == render(run_of("CA-42"))
+
+
+def test_the_run_is_tried_with_the_rule() -> None:
+    """CA-42: with CA-41 the first two steps do the same, and the cancel is refused. A variant is no rule."""
+    found = run_of("CA-42").with_rules
+    assert found is not None
+    assert found.same == 2
+    [last] = found.steps
+    assert (last.number, last.refused, last.guarded) == (3, "CA-41 refuses it", ())
+    assert "replica: n2 → n1" in last.plain
+    assert 'id="with"' in render(run_of("CA-42"))
+    assert run_of("AM-20").with_rules is None
+    assert 'id="with"' not in render(run_of("AM-20"))
+
+
+def test_steps_behind_a_refused_one_are_tried(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without ST-14 a second owner appends. With it that owner has no stream, so its append is refused, too."""
+    assert main(["check", "ownership", "--scope", "tiny", "--without", "ST-14"]) == 12
+    opened = open_trace(f"{LINE.findall(capsys.readouterr().out)[0]} append(p3,s1)")
+    found = explained_run(opened.trace, opened.replayer).with_rules
+    assert found is not None
+    assert [step.refused != "" for step in found.steps] == [True, True]
+    assert found.conclusion == "At the end one_owner holds."
 
 
 def test_a_run_without_its_model_is_shown_as_far_as_it_goes() -> None:
@@ -184,3 +209,24 @@ def test_without_scripts_all_steps_are_there_to_read(browser: Browser, pages: Ca
     text = browser.evaluate("document.body.innerText")
     for said in ("violated after 6 steps", "holdfast replay", "open(p=p3, s=s1, e=2, heard=True)", "needed by step 6"):
         assert said in text
+
+
+def test_a_loop_has_no_last_step(browser: Browser, tmp_path: Path) -> None:
+    """Behind the last step comes the first one of the loop again, with the state before it."""
+    trace = answer(edited(tmp_path, ('fair="strong"', 'fair="weak"')), "served").findings[0]
+    opened = open_trace(to_line(trace))
+    path = tmp_path / "run.html"
+    path.write_text(render(explained_run(opened.trace, opened.replayer)), encoding="utf-8")
+    browser.open(path)
+    browser.evaluate("go(1)")
+    before = browser.evaluate("document.querySelector('.homes').innerText")
+    browser.evaluate("document.querySelector('[data-go=last]').click()")
+    assert browser.evaluate(SHOWN) == "step-4"
+    assert browser.evaluate("document.querySelector('.homes').innerText") == before
+    browser.evaluate("document.querySelector('[data-go=on]').click()")
+    assert browser.evaluate(SHOWN) == "step-2"
+    assert (
+        browser.evaluate("[...document.querySelectorAll('.loops')].map(each => each.id).join()")
+        == "step-2,step-3,step-4"
+    )
+    assert browser.evaluate("document.querySelectorAll('.steps .loop').length") == 1
