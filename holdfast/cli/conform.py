@@ -26,12 +26,13 @@ from holdfast.check.conform.logs.own_format import Header
 from holdfast.check.conform.mappings.mapping import Mapping
 from holdfast.check.conform.mappings.mapping_names import check_names
 from holdfast.cli.options import Names, Switch
-from holdfast.cli.output import Ticker, check_writable, note, say
-from holdfast.cli.reporting import NO_REPORTS, Reports
+from holdfast.cli.output import Ticker, check_writable, note, say, write
+from holdfast.cli.reporting import NO_REPORTS, Reports, renderer
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import System
 from holdfast.ir.variants import load_variant
 from holdfast.records.conform import conform_record
+from holdfast.records.judged_log import judged_log
 
 ALL = "all"
 
@@ -55,6 +56,7 @@ def conform(
     budget: str | None = None,
     copy_limit: str | None = None,
     run: Path | None = None,
+    html: Path | None = None,
     json: Switch = False,
     reports: Reports = NO_REPORTS,
 ) -> int:
@@ -90,6 +92,8 @@ def conform(
     run
         Write a model in the sizes of the log to this file, and print a line for `holdfast replay`: the run that
         explains the log, up to the first impossible event.
+    html
+        Write the verdict to this file, as a page for a browser.
     json
         Print the verdict as JSON and nothing else.
     reports
@@ -114,6 +118,9 @@ def conform(
         shown = tuple(mapping.hidden) if mapping is not None else ()
         options = JudgeOptions(_joint(joint), project, _windows(window, system), stream, (*shown, *hidden))
         reports.prepare(json=json)
+        page = None if html is None else renderer("log")
+        if html is not None:
+            check_writable(html)
         if run is not None:
             check_own(run)
             check_writable(run)
@@ -130,6 +137,8 @@ def conform(
     else:
         say(render(verdict))
         note(f"{judgement.judged:,} events in {meter.seconds:.1f} s, {judgement.judged / meter.seconds:,.0f} a second")
+    if html is not None and page is not None:
+        write(html, page(judged_log(verdict)))
     reports.give([conform_record(verdict)])
     return verdict.exit_code
 

@@ -84,7 +84,7 @@ NO_REPORTS = Reports()
 
 
 def renderer(name: str) -> Callable[[Any], str]:
-    """The function that renders records in a format; of ``run``, a run as a page. Raises UsageError without it."""
+    """The function that renders records in a format; with ``run`` and ``log``, a page. Raises UsageError without it."""
     for found in entry_points(group=GROUP, name=name):
         loaded: Callable[[Any], str] = found.load()
         return loaded

@@ -74,7 +74,7 @@ def headline(verdict: LogVerdict) -> str:
         return f"unknown after {judgement.judged:,} of {judgement.events:,} events: {judgement.reason}"
     if judgement.facts is None:
         return f"impossible: {judgement.reason}"
-    return f"impossible: {name} does not allow {_place(judgement.facts)}, {call(judgement.facts)}"
+    return f"impossible: {name} does not allow {place(judgement.facts)}, {call(judgement.facts)}"
 
 
 def call(facts: Facts) -> str:
@@ -104,25 +104,27 @@ def _diagnosis(verdict: LogVerdict) -> Iterator[str]:
     if verdict.judgement.facts is not None:
         yield "No state of the model allows the event:"
     for each in verdict.candidates[:SHOWN]:
-        place = f" ({_in_model(each.at)})" if each.at is not None else ""
-        yield f"  - {each.text}{place}"
+        guard = f" ({in_model(each.at)})" if each.at is not None else ""
+        yield f"  - {each.text}{guard}"
         yield f"    {each.blame}"
     if len(verdict.candidates) > SHOWN:
         yield f"  and {len(verdict.candidates) - SHOWN} more reasons; --json lists all"
     if verdict.also:
         yield "The next events of other sources are impossible there, too:"
         for facts, candidate in verdict.also:
-            yield f"  {_place(facts)}  {call(facts)}{'' if candidate is None else f': {candidate.text}'}"
+            yield f"  {place(facts)}  {call(facts)}{'' if candidate is None else f': {candidate.text}'}"
     if verdict.nearby:
         yield "The log may lack a line, or name the wrong action, since the model allows:"
         yield from (f"  - {text}" for text in verdict.nearby)
     if verdict.judgement.last:
         yield "The last events that the model allows:"
-        yield from (f"  {_place(facts)}  {call(facts)}" for facts in verdict.judgement.last)
+        yield from (f"  {place(facts)}  {call(facts)}" for facts in verdict.judgement.last)
 
 
-def _in_model(at: Place) -> str:
-    """A place in a model, relative to the current folder or to the folder of the shipped models."""
+def in_model(at: Place | None) -> str:
+    """A place in a model, relative to the current folder or to the folder of the shipped models; "" for none."""
+    if at is None:
+        return ""
     file = Path(at.file)
     for root in (Path.cwd(), COME_ALONG):
         if file.is_relative_to(root):
@@ -130,7 +132,7 @@ def _in_model(at: Place) -> str:
     return f"{at.file}:{at.line}"
 
 
-def _place(facts: Facts) -> str:
+def place(facts: Facts) -> str:
     """The line of an event, and its offset in a metadata log."""
     event = facts.event
     offset = f" (offset {event.offset})" if event.offset is not None else ""
@@ -217,7 +219,7 @@ def to_json(verdict: LogVerdict) -> dict[str, Any]:
         "line": None if judgement.facts is None else _line_to_json(judgement.facts),
         "candidates": [
             {"text": each.text, "wrong": each.blame, "states": each.states,
-             "at": _in_model(each.at) if each.at else None}
+             "at": in_model(each.at) if each.at else None}
             for each in verdict.candidates
         ],
         "also": [
