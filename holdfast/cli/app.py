@@ -107,7 +107,7 @@ def main(argv: Sequence[str]) -> int:
     except HoldfastError as error:
         return _end(error.exit_code, str(error))
     except KeyboardInterrupt:
-        return _end(INCONCLUSIVE, "interrupted" if times_said() > said else f"interrupted {BEFORE_ANYTHING}")
+        return _interrupted(said)
     except OSError as error:
         # Such as a name that is too long, or a disk that is full: the system refused, and a verb had no better words.
         return _end(USAGE, f"{_refused(error)}; mend that, or name another file")
@@ -116,6 +116,9 @@ def main(argv: Sequence[str]) -> int:
     except MemoryError:
         return _end(INCONCLUSIVE, "out of memory; choose a smaller scope, or set a limit such as --budget 2GB")
     except BaseException as error:  # noqa: BLE001 - a fault of ours is one line too
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            # It came while Python made a class: Python 3.11 raises a RuntimeError then.
+            return _interrupted(said)
         known = _missing_extra(error) or _too_many_digits(error)
         if known is not None:
             return _end(USAGE, known)
@@ -124,6 +127,11 @@ def main(argv: Sequence[str]) -> int:
         return _end(INTERNAL, f"internal error: {described(error)}; please report it (HOLDFAST_DEBUG=1 shows where)")
     _note_unused_cache()
     return code or 0
+
+
+def _interrupted(said: int) -> int:
+    """Report an interruption. ``said``: how often the command had said something when it began."""
+    return _end(INCONCLUSIVE, "interrupted" if times_said() > said else f"interrupted {BEFORE_ANYTHING}")
 
 
 def _check_folder() -> None:

@@ -157,6 +157,9 @@ def _import_file(path: Path, *, alone: bool = False) -> ModuleType:
     except SyntaxError as error:
         raise _syntax_error(error, path) from None
     except BaseException as error:  # noqa: BLE001 - a model is the user's program, and theirs to mend
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            # It came while Python made a class: Python 3.11 raises a RuntimeError then.
+            raise error.__cause__ from None
         raise _import_error(error, path) from None
     # If a package of the same name from another place is loaded already, Python has imported the file from there.
     if Path(module.__file__ or "").resolve() != path:

@@ -81,6 +81,25 @@ while True: pass
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("file", ["made.py", "z3.py"])
+def test_a_signal_while_a_class_is_made_is_no_error(folder: Path, file: str, number: signal.Signals) -> None:
+    """Python 3.11 raises a RuntimeError instead of the interrupt that comes there: in a model, and in a library."""
+    made = f"""
+import os
+class Told:
+    def __set_name__(self, owner, name):
+        os.kill(os.getpid(), {int(number)})
+        for _ in range(1000): pass
+class Made:
+    told = Told()
+"""
+    (folder / file).write_text(made)
+    ran = command(folder, *(("check", file) if file == "made.py" else ("prove", "counter.py")))
+    assert (ran.returncode, ran.stdout) == (20, "")
+    assert ran.stderr == "holdfast: interrupted before there was anything to report\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_in_a_text_that_is_executed_does_not_kill(folder: Path, number: signal.Signals) -> None:
     """Python remembers an interrupt that left ``exec`` of a text, and kills itself at its end, though it was caught."""
     text = f"import os; os.kill(os.getpid(), {int(number)}); [None for _ in range(1000)]"
