@@ -11,7 +11,7 @@ from impl.scenario.switches import switches
 from impl.sim.case_file import PACKAGES, labels
 from impl.sim.check import Question
 from impl.sim.controller_settings import SETTINGS
-from impl.sim.faults import NAMED, PARTITION, ZONED
+from impl.sim.faults import NAMED, PARTITION, REPORT, ZONED
 from impl.sim.options import Options
 
 PLAIN = Options()
@@ -50,7 +50,7 @@ def drawn_question(
         refuse({"--streams": streams}, "each of the --partitions has streams of its own")
         _refuse_kinds(faults, PARTITION, "it happens to --streams, and not to --partitions")
     if zones is None:
-        _refuse_kinds(faults, ZONED, "it happens only in a cluster with --zones")
+        _refuse_kinds(faults, (*ZONED, *REPORT), "it happens only in a cluster with --zones")
     options = Options(
         partitions=partitions or 0,
         zones=zones or 0,

@@ -64,7 +64,11 @@ NEIGHBOUR = {"neighbour": 0.4}
 """
 DELETION = {"delete_slow": 0.2}
 """By round of deletion of the controllers: the store takes seconds for it."""
-RARE = {**STRANGER, **NEIGHBOUR, **DELETION}
+REPORT = {"report_loss": 0.8}
+"""By report of a route epoch, until one of its broker has arrived: it is lost. So a broker that joins serves for a
+while, and has reported nothing (M-10).
+"""
+RARE = {**STRANGER, **NEIGHBOUR, **DELETION, **REPORT}
 """The kinds that a run has only if its selection names them."""
 JOIN = {"join": 0.5}
 """Once, when the faults begin: a further broker starts later. It counts for the route epochs from then on (ZR-54)."""
@@ -79,7 +83,7 @@ KINDS: dict[str, float] = {
     **UNNAMED,
 }  # fmt: skip
 """The usual rate of each kind."""
-NAMED = {**KINDS, **RARE, **ZONED}
+NAMED = {**KINDS, **STRANGER, **NEIGHBOUR, **DELETION, **ZONED, **REPORT}
 """As KINDS, with the kinds that a run has only if they are named, or only with zones."""
 DRAWN = 0.5
 """The probability that a run has a kind."""

@@ -260,15 +260,15 @@ class Fleet:
 
     def _request(self, process: Process, request: Request) -> None:
         self._log.events.append((self._queue.now, process.name, "request", request))
-        link = self._network.link(process.node, ">controller")
-        self._network.send(link, self.cluster.arrive, process, process.home, request)
+        if not self._network.loses_report(process.node, request.body):
+            link = self._network.link(process.node, ">controller")
+            self._network.send(link, self.cluster.arrive, process, process.home, request)
 
     def _store_request(self, process: Process, request: StoreRequest) -> None:
         self._log.events.append((self._queue.now, process.name, "store", request))
-        number = request.id
 
         def answered(answer: Answer) -> None:
-            self.deliver(process, StoreAnswer(number, answer))
+            self.deliver(process, StoreAnswer(request.id, answer))
 
         def taken(answer: Answer) -> None:
             self._log.events.append((self._queue.now, process.name, "effect", StoreEffect(request, answer)))

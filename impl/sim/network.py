@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from impl.sim.faults import REPORT
 from impl.sim.queue import Action, Queue
 from impl.sim.tape import Site, Tape, stream
+from impl.wire import ReportRouteEpoch
 
 SLOWEST_MS = 5
 """The longest delay of a message without a fault."""
@@ -38,6 +40,8 @@ class Network:
         self._queue, self._tape = queue, tape
         self._weather = stream(seed, "weather of the network")
         self._links: dict[tuple[int, str], Link] = {}
+        self._reported: set[int] = set()
+        """The nodes of which a report of a route epoch was sent and not lost."""
 
     def link(self, node: int, direction: str) -> Link:
         """The link of a node: direction ">controller", "<controller", ">client" or "<client"."""
@@ -73,6 +77,17 @@ class Network:
             time = link.last
         link.last = time
         self._queue.at(time, action, *arguments)
+
+    def loses_report(self, node: int, body: Any) -> bool:
+        """Whether a request is the first report of a node's route epoch, and gets lost."""
+        if not isinstance(body, ReportRouteEpoch) or node in self._reported:
+            return False
+        fault = self._tape.site(f"report/{node}", tuple(REPORT)).decide(self._queue.now)
+        if fault is None:
+            self._reported.add(node)
+            return False
+        self._tape.happened(fault)
+        return True
 
     def send_surely(self, link: Link, delay: int, action: Action, *arguments: Any) -> None:
         """Call ``action`` when a message arrives that its sender repeats until it does. A cut link delays it."""

@@ -239,6 +239,7 @@ def test_a_run_that_cannot_be_judged_is_a_fault(capsys: Captured, monkeypatch: p
             ("--partitions", "2", "--faults", "pause,open_fails"),
             "--faults open_fails: it happens to --streams, and not to --partitions; leave it out",
         ),
+        (("--faults", "report_loss"), "--faults report_loss: it happens only in a cluster with --zones; leave it out"),
         (("--faults", "join"), "--faults join: it happens only in a cluster with --zones; leave it out"),
         (("--faults", "pause,explosion"), "--faults: unknown kind of fault explosion"),
         (("--faults", ""), "--faults: unknown kind of fault"),

@@ -14,6 +14,11 @@ INSTEAD: Mapping[str, str] = {
     "this mix, `snapshot_read` objects to runs whose readers lose records that are not uploaded",
 }
 """By label: what decides in the place of a rule."""
+PARTNERS: Mapping[str, str] = {
+    # A WAL is trimmed before its node reports, so a recovery meets no link that is uploaded and trimmed.
+    "M-14": "M-06",
+}
+"""By label: a rule that decides in its place, and decides no more often then, so that no count names it."""
 ELSEWHERE: Mapping[str, str] = {
     "M-07": "it is a delay, `trim_delay_ms` of the settings; a slower reader reads objects (ZR-50)",
     "M-20": "a link is an argument of one append, so no other append can get it",

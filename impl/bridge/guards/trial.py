@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import msgspec
 
 from impl.bridge.guards.conformance import objection
+from impl.bridge.guards.instead import PARTNERS
 from impl.bridge.guards.row import Finder, GuardRow
 from impl.bridge.guards.walk import disagreement
 from impl.bridge.missing_rules import tells_lack
@@ -144,7 +145,8 @@ def _found(trial: GuardTrial) -> Iterator[GuardEvidence]:
     yield lack.by_oracle(numbers)
     yield lack.by_walks(_models(trial.label), trial.tries)
     yield lack.by_conformance(judged)
-    partners = (each for each in lack.instead(judged) if each != trial.label)
+    known = [PARTNERS[trial.label]] if trial.label in PARTNERS else []
+    partners = chain(known, (each for each in lack.instead(judged) if each != trial.label))
     for partner in islice(partners, trial.partners):
         yield _of_both(trial, partner)
     yield lack.error

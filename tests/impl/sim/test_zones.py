@@ -227,6 +227,7 @@ STORE = "store_error,store_timeout_before,store_throttle,store_timeout_after"
     ("label", "seed", "faults", "oracle"),
     [
         ("M-03", 19, "read_slow", "storage"),  # A node reports an epoch while an older batch is still being read.
+        ("M-10", 5, "join,report_loss", "storage"),  # An epoch is committed before a broker has reported any.
         ("M-17", 1, "all", "zones"),  # A main shows what it has not uploaded for a new session.
         ("M-18", 1, "store_error,store_timeout_before", "heal"),  # A cache keeps what lies before a hole.
         ("ZG-2", 2, "read_slow", "storage"),  # As built: a batch whose producer has its answer counts no more.
