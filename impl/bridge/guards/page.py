@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from holdfast.check.mutate.guards import Guard, GuardTable, because
-from impl.bridge.guards.instead import ELSEWHERE, INSTEAD
+from impl.bridge.guards.instead import ELSEWHERE
 from impl.bridge.guards.row import NOT_TRIED, GuardRow, GuardStore
 from impl.bridge.guards.unreachable import REASONS, undecided
 from impl.sim.mix import command, question
@@ -51,7 +51,7 @@ def page(
     counted = Counter(_way(row) for row in store.rows)
     ways = ", ".join(f"{number} {way}" for way, number in counted.most_common())
     lines = [HEAD, *_wrapped(f"{store.runs:,} runs, {len(store.rows)} rules: {ways}.")]
-    lines += _reasons(store.rows)
+    lines += _elsewhere()
     lines += _idle(store.rows)
     lines += ["| rule | reached by | decided | found by | the run | in the models |", "|---|---|---|---|---|---|"]
     for row in store.rows:
@@ -74,11 +74,8 @@ def _idle(rows: Sequence[GuardRow]) -> Iterator[str]:
         yield from _list(f"No run of a simulated cluster reaches {len(listed)} rules:", listed, REASONS)
 
 
-def _reasons(rows: Sequence[GuardRow]) -> Iterator[str]:
-    """The rules whose lack nothing finds for a reason, and the rules that have another label than their id."""
-    listed = [row.label for row in rows if not row.finder and row.label in INSTEAD]
-    if listed:
-        yield from _list("Nothing finds the lack of these rules, and why:", listed, INSTEAD)
+def _elsewhere() -> Iterator[str]:
+    """The rules that have another label than their id."""
     yield from _list("These rules of zone routing have no label of their own:", list(ELSEWHERE), ELSEWHERE)
 
 
