@@ -75,7 +75,7 @@ JOIN = {"join": 0.5}
 READ = {"read_slow": 0.015}
 """By read, after STORE: the bytes are those of the moment, and their answer takes long."""
 ZONED = {**JOIN, **READ}
-"""The kinds that only a run with zones has: their harm is a batch whose way to the log of its main takes long."""
+"""The kinds that only a run with zones has, since they matter to route epochs and links alone."""
 
 TICK_MS = 500
 KINDS: dict[str, float] = {
