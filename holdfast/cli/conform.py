@@ -103,6 +103,7 @@ def conform(
         if each.startswith("-") and each != STDIN:
             raise UsageError(f"unknown option {each!r}; see `holdfast conform --help`, and write ./{each} for a file")
     limits = Budget() if budget is None else Budget.parse(budget)
+    _check_page(html, [*(Path(each) for each in logs if each != STDIN), *filter(None, (map, run))])
     mapping = _mapping(map)
     with _log(logs, mapping, _bytes(copy_limit)) as log:
         header = log.header if log.header is not None else mapping.about if mapping is not None else None
@@ -141,6 +142,13 @@ def conform(
         write(html, page(judged_log(verdict)))
     reports.give([conform_record(verdict)])
     return verdict.exit_code
+
+
+def _check_page(page: Path | None, others: list[Path]) -> None:
+    """Raise UsageError if the page would replace a file that the command reads, or the model that it writes."""
+    for each in others if page is not None else ():
+        if page is not None and page.resolve() == each.resolve():
+            raise UsageError(f"--html {page}: the command has another use for this file; choose another name")
 
 
 def _run(system: System, log: Log, judgement: Judgement, path: Path | None, meter: Meter) -> tuple[str, ...]:

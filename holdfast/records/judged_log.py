@@ -11,7 +11,7 @@ from holdfast.check.conform.judge.event_facts import Facts
 
 @attrs.frozen
 class LoggedEvent:
-    """An event: its place in the log, and what it says, in the form of a call."""
+    """An event. ``place``: its file and line. ``call``: its action and arguments, written as a call."""
 
     place: str
     call: str

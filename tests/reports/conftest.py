@@ -14,6 +14,6 @@ def browser() -> Iterator[Browser]:
     """A Chromium for all tests of a module."""
     command = find_browser()
     if command is None:
-        pytest.skip("no Chromium is installed, so that the page is not opened in one")
+        pytest.skip("no Chromium is installed to open the page in")
     with Browser(command) as found:
         yield found

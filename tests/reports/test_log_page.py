@@ -58,6 +58,17 @@ def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert main(["conform", "ownership", log, "--html", str(tmp_path / "no" / "log.html")]) == 2
 
 
+def test_the_page_replaces_no_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A page with the name of the log, or of the model that is written, is refused, and the log is left as it is."""
+    log = impossible(tmp_path)
+    before = Path(log).read_bytes()
+    assert main(["conform", "ownership", log, "--html", log]) == 2
+    assert "the command has another use for this file" in capsys.readouterr().err
+    assert Path(log).read_bytes() == before
+    own = str(tmp_path / "run.py")
+    assert main(["conform", "ownership", log, "--run", own, "--html", own]) == 2
+
+
 def test_a_log_that_conforms_has_a_page(tmp_path: Path) -> None:
     """Nothing is wrong there, so the page has the verdict and what was judged."""
     log, file = tmp_path / "a.log", tmp_path / "log.html"
