@@ -28,6 +28,7 @@ from holdfast.check.conform.mappings.mapping_names import check_names
 from holdfast.cli.options import Names, Switch
 from holdfast.cli.output import Ticker, check_writable, note, say, write
 from holdfast.cli.reporting import NO_REPORTS, Reports, renderer
+from holdfast.cli.run_files import check_page
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import System
 from holdfast.ir.variants import load_variant
@@ -121,7 +122,7 @@ def conform(
         reports.prepare(json=json)
         page = None if html is None else renderer("log")
         if html is not None:
-            check_writable(html)
+            check_page(html)
         if run is not None:
             check_own(run)
             check_writable(run)

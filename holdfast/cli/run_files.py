@@ -40,6 +40,7 @@ class RunFiles:
         for path in filter(None, (self.itf, self.html)):
             check_writable(path)
         if self.html is not None:
+            check_page(self.html)
             renderer("run")
 
     def give(self, trace: Trace | None) -> None:
@@ -55,6 +56,19 @@ class RunFiles:
 
 
 NO_FILES = RunFiles()
+PAGE = b"<!DOCTYPE html>"
+"""How each page begins."""
+
+
+def check_page(path: Path) -> None:
+    """Raise UsageError if the file cannot be written, or has something else than a page: a model, a log, a run."""
+    check_writable(path)
+    if not path.is_file():
+        return
+    with path.open("rb") as file:
+        begin = file.read(len(PAGE))
+    if begin and begin != PAGE:
+        raise UsageError(f"--html {path}: the file exists, and is no page; choose another name")
 
 
 def write_page(path: Path, opened: LoadedRun) -> None:

@@ -13,7 +13,7 @@ from holdfast.cli.legend import WithRules, legend_for
 from holdfast.cli.options import Names, Switch
 from holdfast.cli.output import check_writable, note, say, write
 from holdfast.cli.reporting import renderer
-from holdfast.cli.run_files import write_page
+from holdfast.cli.run_files import check_page, write_page
 from holdfast.ir.errors import UsageError
 from holdfast.runs.loading import LoadedRun, open_trace
 from holdfast.runs.missing import missing_rules
@@ -75,6 +75,7 @@ def show(
         if path is not None:
             check_writable(path)
     if html is not None:
+        check_page(html)
         renderer("run")
     opened = open_trace(run, model=model)
     trace, cells = opened.trace, None if not only else select_cells(opened.trace, only)

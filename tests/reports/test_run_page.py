@@ -150,6 +150,21 @@ def test_nothing_found_is_no_page(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(["check", "kip_236", "--html", str(file), "--itf", str(file)]) == 2
 
 
+@pytest.mark.parametrize("verb", ["check", "show"])
+def test_a_page_replaces_no_other_file(verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file that is no page, such as the model, is refused and left as it is; an earlier page is replaced."""
+    file, words = (
+        tmp_path / "mine",
+        {"check": ["check", "kip_236", "--scope", "tiny"], "show": ["show", line_of("CA-42")]},
+    )
+    file.write_text("import mine\n")
+    assert main([*words[verb], "--html", str(file)]) == 2
+    assert "the file exists, and is no page" in capsys.readouterr().err
+    assert file.read_text() == "import mine\n"
+    file.write_text("<!DOCTYPE html>")
+    assert main([*words[verb], "--html", str(file)]) == 0
+
+
 # In a browser -------------------------------------------------------------------------------------------------------
 
 
