@@ -14,6 +14,7 @@ from cyclopts.exceptions import UnusedCliTokensError
 
 from holdfast import __version__
 from holdfast.cli.output import help_console, note, times_said
+from holdfast.cli.output_files import OPTIONS
 from holdfast.ir.errors import HoldfastError, ModelError, UsageError, described
 
 INTERNAL, USAGE, INCONCLUSIVE = 1, 2, 20
@@ -61,6 +62,7 @@ app = App(
     version=__version__,
     version_flags=["--version"],
     default_parameter=Parameter(show_default=False),
+    group_parameters=OPTIONS,
     exit_on_error=False,
     print_error=False,
     suppress_keyboard_interrupt=False,

@@ -18,7 +18,8 @@ from holdfast.check.summary import render_result
 from holdfast.cli.external_engine import NOWHERE, SPARK, ExternalEngine
 from holdfast.cli.legend import WithRules, refuse_json, say_legend
 from holdfast.cli.options import GRAVITY, Cores, Expectation, Expected, Names, Switch
-from holdfast.cli.output import Ticker, check_writable, note, say
+from holdfast.cli.output import Ticker, note, say
+from holdfast.cli.output_files import CHECKPOINT, GraphFile
 from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.cli.run_files import NO_FILES, RunFiles
 from holdfast.ir.errors import UsageError
@@ -48,7 +49,7 @@ def check(
     resume: str | None = None,
     json: Switch = False,
     rules: WithRules = False,
-    graph: Path | None = None,
+    graph: GraphFile = None,
     files: RunFiles = NO_FILES,
     elsewhere: ExternalEngine = NOWHERE,
     reports: Reports = NO_REPORTS,
@@ -110,7 +111,7 @@ def check(
     else:
         elsewhere.refuse(engine)
     if checkpoint is not None and engine != SPARK:
-        check_writable(Path(checkpoint))
+        CHECKPOINT.check(Path(checkpoint))
     files.prepare()
     if graph is not None:
         _draw(system, scopes[0], graph)
@@ -173,7 +174,6 @@ def _draw(system: System, scope: Scope, path: Path) -> None:
     from holdfast.check.search.state_graph_file import check_suffix, export_graph  # noqa: PLC0415
 
     check_suffix(path)
-    check_writable(path)
     export_graph(system, scope, path)
 
 

@@ -11,8 +11,9 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from holdfast.check.budget import UNITS, Budget, Meter, Progress, interruptible
+from holdfast.check.conform.answer.model_file import WRITTEN
 from holdfast.check.conform.answer.retrace import NoRunError
-from holdfast.check.conform.answer.run import check_own, lines_of
+from holdfast.check.conform.answer.run import check_suffix, lines_of
 from holdfast.check.conform.answer.verdict import render, to_json, verdict_of
 from holdfast.check.conform.dump_log import DumpLog
 from holdfast.check.conform.judge.ground import UnjudgedError
@@ -26,9 +27,9 @@ from holdfast.check.conform.logs.own_format import Header
 from holdfast.check.conform.mappings.mapping import Mapping
 from holdfast.check.conform.mappings.mapping_names import check_names
 from holdfast.cli.options import Names, Switch
-from holdfast.cli.output import Ticker, check_writable, note, say, write
+from holdfast.cli.output import Ticker, note, say, write
+from holdfast.cli.output_files import FileKind, PageFile
 from holdfast.cli.reporting import NO_REPORTS, Reports, renderer
-from holdfast.cli.run_files import check_page
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import System
 from holdfast.ir.variants import load_variant
@@ -41,6 +42,9 @@ SIZES = {unit: int(factor) for unit, (kind, factor) in UNITS.items() if kind == 
 """The units of --copy-limit, in bytes."""
 
 HINT = "Add --run FILE.py for a run of the model up to there, which replay, show and explore take."
+
+MODEL_OF_A_RUN = FileKind("model of a run", re.escape(WRITTEN.encode()))
+"""What --run writes: a model that replay, show and explore take."""
 
 
 def conform(
@@ -56,8 +60,8 @@ def conform(
     hidden: Names = (),
     budget: str | None = None,
     copy_limit: str | None = None,
-    run: Path | None = None,
-    html: Path | None = None,
+    run: Annotated[Path | None, Parameter(validator=MODEL_OF_A_RUN)] = None,
+    html: PageFile = None,
     json: Switch = False,
     reports: Reports = NO_REPORTS,
 ) -> int:
@@ -104,7 +108,6 @@ def conform(
         if each.startswith("-") and each != STDIN:
             raise UsageError(f"unknown option {each!r}; see `holdfast conform --help`, and write ./{each} for a file")
     limits = Budget() if budget is None else Budget.parse(budget)
-    _check_page(html, [*(Path(each) for each in logs if each != STDIN), *filter(None, (map, run))])
     mapping = _mapping(map)
     with _log(logs, mapping, _bytes(copy_limit)) as log:
         header = log.header if log.header is not None else mapping.about if mapping is not None else None
@@ -121,11 +124,8 @@ def conform(
         options = JudgeOptions(_joint(joint), project, _windows(window, system), stream, (*shown, *hidden))
         reports.prepare(json=json)
         page = None if html is None else renderer("log")
-        if html is not None:
-            check_page(html)
         if run is not None:
-            check_own(run)
-            check_writable(run)
+            check_suffix(run)
         with Ticker() as ticker:
             meter = Meter(limits, lambda now: _tick(ticker, now))
             with interruptible(meter):
@@ -143,13 +143,6 @@ def conform(
         write(html, page(judged_log(verdict)))
     reports.give([conform_record(verdict)])
     return verdict.exit_code
-
-
-def _check_page(page: Path | None, others: list[Path]) -> None:
-    """Raise UsageError if the page would replace a file that the command reads, or the model that it writes."""
-    for each in others if page is not None else ():
-        if page is not None and page.resolve() == each.resolve():
-            raise UsageError(f"--html {page}: the command has another use for this file; choose another name")
 
 
 def _run(system: System, log: Log, judgement: Judgement, path: Path | None, meter: Meter) -> tuple[str, ...]:

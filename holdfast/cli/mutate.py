@@ -27,6 +27,7 @@ from holdfast.check.summary import render_result
 from holdfast.cli.legend import WithRules, refuse_json, say_legend
 from holdfast.cli.options import Cores, Names, Switch
 from holdfast.cli.output import Ticker, cannot_write, check_writable, note, say, show, write
+from holdfast.cli.output_files import GuardsFile
 from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_with_lemmas, model_folders, names_in
@@ -64,7 +65,7 @@ def mutate(
     itf: Path | None = None,
     resume: Path | None = None,
     update: Switch = False,
-    guards: Path | None = None,
+    guards: GuardsFile = None,
     reports: Reports = NO_REPORTS,
 ) -> int:
     """Remove every labelled rule of a model, one at a time, and check which property notices.
@@ -110,8 +111,6 @@ def mutate(
     """
     refuse_json(rules=rules, json=json)
     folder = _folder() if update or guards is not None else None
-    if guards is not None:
-        check_writable(guards)
     if update:
         assert folder is not None
         _check_whole(scope, only, pairs=pairs, variants=variants)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter, validators
 
 from holdfast.check.budget import Budget
 from holdfast.cli.options import Cores, Names, Switch
-from holdfast.cli.output import check_writable
+from holdfast.cli.output_files import RunFile
 from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.ir.errors import UsageError
 from holdfast.ir.lemmas import compile_with_lemmas
@@ -56,7 +55,7 @@ def prove(
     cores: Cores = None,
     budget: str | None = None,
     json: Switch = False,
-    itf: Path | None = None,
+    itf: RunFile = None,
     reports: Reports = NO_REPORTS,
 ) -> int:
     """Prove the properties of models for any number of elements of every sort, with Z3.
@@ -133,8 +132,6 @@ def prove(
     loaded = [load_with_lemmas(name) for name in (model, *models)]
     systems = [remove_rules(compile_with_lemmas(each, variant), without) for each in loaded]
     reports.prepare(json=json)
-    if itf is not None:
-        check_writable(itf)
     from holdfast.check.prove.prover import SolverLimits  # noqa: PLC0415 - Z3 takes a while to load
     from holdfast.cli import ablation, proofs  # noqa: PLC0415 - as above
     from holdfast.lower.smt.second_solver import require_cvc5  # noqa: PLC0415 - as above

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 import textwrap
-from pathlib import Path
 from typing import Annotated
 
 import attrs
@@ -13,7 +12,8 @@ from cyclopts import Parameter
 
 from holdfast.check.result import DEADLOCK, HOLDS, STARVED, VIOLATED
 from holdfast.cli.options import Switch
-from holdfast.cli.output import check_writable, note, say
+from holdfast.cli.output import note, say
+from holdfast.cli.output_files import PageFile
 from holdfast.cli.reporting import renderer
 from holdfast.cli.run_files import write_page
 from holdfast.ir.errors import UsageError
@@ -32,7 +32,7 @@ def replay(
     *,
     model: str | None = None,
     full: Switch = False,
-    html: Path | None = None,
+    html: PageFile = None,
 ) -> int:
     """Replay a run, and show it in the same form as the command that found it.
 
@@ -52,7 +52,6 @@ def replay(
         Write the run into this file as a page that explains each step in a browser.
     """
     if html is not None:
-        check_writable(html)
         renderer("run")
     if line.startswith("-") and line != "-":
         raise UsageError(f"unknown option {line!r}; see `holdfast replay --help`")

@@ -14,7 +14,8 @@ import attrs
 from cyclopts import Parameter
 
 from holdfast.cli.options import Switch
-from holdfast.cli.output import check_writable, say, write
+from holdfast.cli.output import say, write
+from holdfast.cli.output_files import JunitFile, SarifFile
 from holdfast.ir.errors import UsageError
 from holdfast.records.record import Record, printable_record
 
@@ -36,8 +37,8 @@ class Reports:
         Print the findings as annotations of a GitHub workflow.
     """
 
-    junit: Path | None = None
-    sarif: Path | None = None
+    junit: JunitFile = None
+    sarif: SarifFile = None
     github: Switch = False
 
     @property
@@ -46,17 +47,14 @@ class Reports:
         return {"--junit": self.junit is not None, "--sarif": self.sarif is not None, "--github": self.github}
 
     def prepare(self, *, json: bool = False) -> None:
-        """Raise UsageError if a report could not be written at the end. Call this before the long work.
+        """Raise UsageError if a report could not be rendered at the end. Call this before the long work.
 
         ``json`` says that the command prints JSON to standard output, which excludes ``--github``.
         """
         if json and self.github:
             raise UsageError("--github prints to standard output, where --json prints nothing else; choose one")
-        if self.junit is not None and self.sarif is not None and self.junit.resolve() == self.sarif.resolve():
-            raise UsageError(f"--junit and --sarif both name {self.junit}; give each a file of its own")
-        for option, path in self._files:
+        for option, _ in self._files:
             renderer(option)
-            check_writable(path)
 
     def refuse(self, why: str) -> None:
         """Raise UsageError if the user asked for any report. ``why`` says why the command has nothing to report."""

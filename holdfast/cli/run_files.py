@@ -7,9 +7,9 @@ from pathlib import Path
 import attrs
 from cyclopts import Parameter
 
-from holdfast.cli.output import check_writable, note, write
+from holdfast.cli.output import note, write
+from holdfast.cli.output_files import PageFile, RunFile
 from holdfast.cli.reporting import renderer
-from holdfast.ir.errors import UsageError
 from holdfast.records.explained_run import explained_run
 from holdfast.runs.loading import LoadedRun, open_trace
 from holdfast.trace.itf import itf_text
@@ -30,17 +30,12 @@ class RunFiles:
         Write the first violating run to this file, as a page that explains each step in a browser.
     """
 
-    itf: Path | None = None
-    html: Path | None = None
+    itf: RunFile = None
+    html: PageFile = None
 
     def prepare(self) -> None:
-        """Raise UsageError if a file could not be written at the end. Call this before the long work."""
-        if self.itf is not None and self.html is not None and self.itf.resolve() == self.html.resolve():
-            raise UsageError(f"--itf and --html both name {self.itf}; give each a file of its own")
-        for path in filter(None, (self.itf, self.html)):
-            check_writable(path)
+        """Raise UsageError if the page could not be rendered at the end. Call this before the long work."""
         if self.html is not None:
-            check_page(self.html)
             renderer("run")
 
     def give(self, trace: Trace | None) -> None:
@@ -56,19 +51,6 @@ class RunFiles:
 
 
 NO_FILES = RunFiles()
-PAGE = b"<!DOCTYPE html>"
-"""How each page begins."""
-
-
-def check_page(path: Path) -> None:
-    """Raise UsageError if the file cannot be written, or has something else than a page: a model, a log, a run."""
-    check_writable(path)
-    if not path.is_file():
-        return
-    with path.open("rb") as file:
-        begin = file.read(len(PAGE))
-    if begin and begin != PAGE:
-        raise UsageError(f"--html {path}: the file exists, and is no page; choose another name")
 
 
 def write_page(path: Path, opened: LoadedRun) -> None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import shutil
 import sys
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from holdfast.cli.legend import WithRules, legend_for
 from holdfast.cli.options import Names, Switch
-from holdfast.cli.output import check_writable, note, say, write
+from holdfast.cli.output import note, say, write
+from holdfast.cli.output_files import PageFile, PictureFile
 from holdfast.cli.reporting import renderer
-from holdfast.cli.run_files import check_page, write_page
+from holdfast.cli.run_files import write_page
 from holdfast.ir.errors import UsageError
 from holdfast.runs.loading import LoadedRun, open_trace
 from holdfast.runs.missing import missing_rules
@@ -40,8 +40,8 @@ def show(
     refused: Switch = False,
     rules: WithRules = False,
     diagram: Switch = False,
-    svg: Path | None = None,
-    html: Path | None = None,
+    svg: PictureFile = None,
+    html: PageFile = None,
     model: str | None = None,
 ) -> int:
     """Show a run: which process did what, and what each step changed.
@@ -71,11 +71,7 @@ def show(
         The model behind the run, instead of the one that it names: MODEL, or 'MODEL SCOPE +VARIANT -LABEL'.
     """
     run, asked = _arguments(run, why)
-    for path in (svg, html):
-        if path is not None:
-            check_writable(path)
     if html is not None:
-        check_page(html)
         renderer("run")
     opened = open_trace(run, model=model)
     trace, cells = opened.trace, None if not only else select_cells(opened.trace, only)

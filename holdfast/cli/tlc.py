@@ -18,7 +18,8 @@ from holdfast.check.tlc.agreement import Agreement, Refinement, SecondOpinion
 from holdfast.check.tlc.liveness import LiveAgreement, ask_liveness, compare_liveness
 from holdfast.check.tlc.process import NoAnswerError, ended_together, find_tools, result_of
 from holdfast.cli.options import Names, Switch
-from holdfast.cli.output import Ticker, check_writable, note, say, write
+from holdfast.cli.output import Ticker, note, say, write
+from holdfast.cli.output_files import RunFile
 from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.cli.tla import SPEC, written_by_hand
 from holdfast.ir.errors import UsageError
@@ -54,7 +55,7 @@ def tlc(
     live: Switch = False,
     limit: Annotated[float, Parameter(validator=validators.Number(gt=0, lte=LONGEST))] = LIMIT,
     json: Switch = False,
-    itf: Path | None = None,
+    itf: RunFile = None,
     reports: Reports = NO_REPORTS,
 ) -> int:
     """Search a scope with TLC, an independent checker, and compare with Holdfast's search.
@@ -90,8 +91,6 @@ def tlc(
     if implements and live:
         raise UsageError("--implements and --live ask for different runs; choose one of them")
     reports.prepare(json=json)
-    if itf is not None:
-        check_writable(itf)
     tools = find_tools()
     by_hand = written_by_hand(SPEC)
     opinions = []

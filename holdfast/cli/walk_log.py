@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import attrs
@@ -12,7 +11,8 @@ from cyclopts import Parameter, validators
 from holdfast.check.conform.walks.log_lines import Gaps
 from holdfast.check.conform.walks.log_walk import LogWalk
 from holdfast.cli.options import Switch
-from holdfast.cli.output import Ticker, cannot_write, check_writable, note
+from holdfast.cli.output import Ticker, cannot_write, note
+from holdfast.cli.output_files import LogFile
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Scope, System
 
@@ -48,7 +48,7 @@ class LogOptions:
         With --log: write steps that advance an offset as spans, each of one or several steps.
     """
 
-    log: Path | None = None
+    log: LogFile = None
     events: Annotated[int | None, Parameter(validator=validators.Number(gte=1))] = None
     stretch: Switch = False
     streams: Few = None
@@ -67,7 +67,6 @@ class LogOptions:
         """Write the log. If the run is interrupted, the file is removed. Raises UsageError if it cannot be written."""
         assert self.log is not None, "it was asked for"
         gaps = Gaps(share("--unknown", self.unknown or "0%"), share("--omit", self.omit or "0%"), self.spans)
-        check_writable(self.log)
         walk = LogWalk(
             system,
             scope,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from holdfast.cli.conform import conform
-from holdfast.cli.output import check_writable, say, write
+from holdfast.cli.conform import MODEL_OF_A_RUN, conform
+from holdfast.cli.output import say, write
+from holdfast.cli.output_files import LOG
 from holdfast.ir.errors import UsageError
 from impl.scenario.suggest import unknown
 from impl.sim.check import CheckResult, Question
@@ -29,7 +30,9 @@ def show(checked: CheckResult, file: Path, model: str) -> None:
     The run goes up to the first event that the model does not allow. Raises UsageError if a file cannot be written.
     """
     beside = file.with_name(f"{file.stem}.{model}.ndjson")
-    check_writable(beside)
+    explained = file.with_name(f"{file.stem}.{model}.py")
+    LOG.check(beside)
+    MODEL_OF_A_RUN.check(explained)
     write(beside, conform_log(checked.run.log).decode())
     say(f"\n{beside} as a run of {model}:\n")
-    conform(model, str(beside), map=Path(model), run=file.with_name(f"{file.stem}.{model}.py"))
+    conform(model, str(beside), map=Path(model), run=explained)

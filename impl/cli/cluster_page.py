@@ -32,7 +32,7 @@ def page(answer: ClusterAnswer) -> str:
     title = heading(answer)
     policy = f"default-src 'none'; style-src '{_digest(css)}'; img-src data:; base-uri 'none'; form-action 'none'"
     lines = [
-        "<!doctype html>",
+        "<!DOCTYPE html>",
         '<html lang="en">',
         "<head>",
         '<meta charset="utf-8">',

@@ -14,7 +14,8 @@ from cyclopts import Parameter, validators
 from holdfast.check.budget import Budget, Meter, interruptible
 from holdfast.check.temporary_folder import TemporaryFolder
 from holdfast.cli.options import Names, Switch
-from holdfast.cli.output import Ticker, cannot_write, check_writable, note, say, write
+from holdfast.cli.output import Ticker, cannot_write, note, say, write
+from holdfast.cli.output_files import PageFile
 from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.ir.errors import UsageError
 from impl.bridge.log_judgement import LogJudgement, judgements
@@ -55,7 +56,7 @@ def run_test(
     switch: Names = (),
     kills_only: Switch = False,
     out: Path | None = None,
-    html: Path | None = None,
+    html: PageFile = None,
     json: Switch = False,
     reports: Reports = NO_REPORTS,
 ) -> int:
@@ -122,7 +123,7 @@ def run_test(
             "name another store, or leave it out"
         )
     with _folder(out) as folder, Ticker() as ticker:
-        _check_reports(html, reports, json=json)
+        reports.prepare(json=json)
         plan = RunPlan(
             folder=folder,
             store=StorePlace(s3, bucket or BUCKET, own=s3 is None),
@@ -147,16 +148,6 @@ def run_test(
         write(html, page(answer))
     reports.give([record_of(answer)])
     return answer.exit_code
-
-
-def _check_reports(html: Path | None, reports: Reports, *, json: bool) -> None:
-    """Raise UsageError if a page or report could not be written at the end."""
-    reports.prepare(json=json)
-    if html is not None:
-        for option, path in (("--junit", reports.junit), ("--sarif", reports.sarif)):
-            if path is not None and path.resolve() == html.resolve():
-                raise UsageError(f"--html and {option} both name {html}; give each a file of its own")
-        check_writable(html)
 
 
 def _answer(question: Question, plan: RunPlan, ticker: Ticker) -> ClusterAnswer:

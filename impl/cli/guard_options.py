@@ -9,6 +9,7 @@ import attrs
 from cyclopts import Parameter, validators
 
 from holdfast.cli.options import Switch
+from holdfast.cli.output_files import GuardsFile
 
 Count = Annotated[int | None, Parameter(validator=validators.Number(gte=1, lte=1_000_000))]
 
@@ -33,7 +34,7 @@ class GuardOptions:
     """
 
     update: Switch = False
-    guards: Path | None = None
+    guards: GuardsFile = None
     runs: Count = None
     tries: Count = None
     resume: Path | None = None

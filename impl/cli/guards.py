@@ -32,9 +32,8 @@ def run(options: GuardOptions, jobs: int | None, limits: Budget) -> int:
     listed, or something in spite of one. It is 20 if a limit came first.
     """
     meter = Meter(limits)
-    for path in (options.guards, options.resume):
-        if path is not None:
-            check_writable(path)
+    if options.resume is not None:
+        check_writable(options.resume)
     if options.update:
         wanted = numbers(options.runs or RUNS)
 

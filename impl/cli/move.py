@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json as json_format
 import re
-from pathlib import Path
 from typing import Literal
 
 import attrs
 from cyclopts import Parameter
 
-from holdfast.cli.output import Ticker, check_writable, say, write
+from holdfast.cli.output import Ticker, say, write
+from holdfast.cli.output_files import PictureFile
 from holdfast.ir.errors import UsageError
 from impl.cli import zone_day
 from impl.cli.question import refuse
@@ -51,7 +51,7 @@ class MoveOptions:
     scenario: str | None = None
     tail: str | None = None
     bandwidth: str | None = None
-    plot: Path | None = None
+    plot: PictureFile = None
 
     @property
     def given(self) -> dict[str, object]:
@@ -82,8 +82,6 @@ def run(
         refuse(given, "it belongs to --scenario migrate")
         return zone_day.run(json=json)
     question = _question(options, DEFAULT_HISTORY if history is None else history, version, generation)
-    if options.plot is not None:
-        check_writable(options.plot)
     moves: list[Move] = []
     with Ticker() as ticker:
         count = len(question.variants) * len(question.histories)

@@ -7,7 +7,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from holdfast.cli.output import cannot_write, check_writable, note, say, write
+from holdfast.cli.output import cannot_write, note, say, write
+from holdfast.cli.output_files import ScenarioFile
 from holdfast.ir.errors import UsageError
 from impl.bridge.counterexample import CounterexampleFile, scenario_of
 from impl.bridge.missing_rules import NeededRules, needed
@@ -21,7 +22,7 @@ PASSED, FAILED = 0, 12
 
 
 def from_trace(
-    line: Annotated[str, Parameter(allow_leading_hyphen=True)], /, *, out: Path, model: str | None = None
+    line: Annotated[str, Parameter(allow_leading_hyphen=True)], /, *, out: ScenarioFile, model: str | None = None
 ) -> int:
     """Make a scenario file of a run of a model, such as a counterexample.
 
@@ -39,7 +40,6 @@ def from_trace(
     model
         The model behind the run, instead of the one that it names: MODEL, or 'MODEL SCOPE +VARIANT -LABEL'.
     """
-    check_writable(out)
     try:
         made = scenario_of(line, model)
     except DisagreementError as error:

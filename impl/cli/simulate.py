@@ -9,7 +9,8 @@ import attrs
 
 from holdfast.check.budget import Budget
 from holdfast.cli.options import Cores, Names, Switch
-from holdfast.cli.output import cannot_write, check_writable, write
+from holdfast.cli.output import cannot_write, write
+from holdfast.cli.output_files import HISTORY, LogFile
 from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.ir.errors import UsageError
 from impl.cli import as_model as model_run
@@ -41,7 +42,7 @@ def simulate(
     seeds: str | None = None,
     jobs: Jobs = None,
     without: Names = (),
-    log: Path | None = None,
+    log: LogFile = None,
     history: str | None = None,
     timeline: Switch = False,
     as_model: str | None = None,
@@ -156,9 +157,8 @@ def simulate(
         question = drawn_question(numbers[0], **attrs.asdict(clusters), without=without)
     reports.prepare(json=json)
     history_file = None if history is None else Path(history)
-    for path in (log, history_file):
-        if path is not None:
-            check_writable(path)
+    if history_file is not None:
+        HISTORY.check(history_file)
     simulations = Simulations(
         question, numbers, KEEP if keep is None else keep, limits, shrunk=shrink, keep_going=keep_going
     )

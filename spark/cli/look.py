@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from importlib.metadata import entry_points
-from pathlib import Path
 from typing import Annotated
 
 from holdfast.check.budget import Budget, Meter
 from holdfast.check.result import HOLDS
 from holdfast.cli.options import RUNS
-from holdfast.cli.output import check_writable, note, say, write
+from holdfast.cli.output import note, say, write
+from holdfast.cli.output_files import PageFile
 from holdfast.cli.reporting import GROUP, NO_REPORTS, Reports
 from holdfast.cli.walk import depth_of_runs
 from holdfast.ir.errors import UsageError
@@ -64,7 +64,7 @@ def report(
     place: str,
     /,
     *,
-    html: Path | None = None,
+    html: PageFile = None,
     blind: str | None = None,
     model: str | None = None,
     s3: str | None = None,
@@ -98,8 +98,6 @@ def report(
     config = begun.config
     if asked:
         check_model(config, model, storage.name)
-    if html is not None:
-        check_writable(html)
     summary = summarise(storage)
     other = None if blind is None else compare_with_blind(summary, summarise(_storage(blind, s3)))
     page = _renderer()(summary, other)

@@ -170,7 +170,7 @@ def test_no_other_file_is_written_over(tmp_path: Path, capsys: pytest.CaptureFix
     mine = tmp_path / "mine.py"
     mine.write_text("MINE = 1\n")
     assert main(["conform", "ownership", str(log), "--run", str(mine)]) == 2
-    assert "conform did not write it" in capsys.readouterr().err
+    assert "is no model of a run" in capsys.readouterr().err
     assert mine.read_text() == "MINE = 1\n"
     assert main(["conform", "ownership", str(log), "--run", str(tmp_path / "run.txt")]) == 2
     assert "ends in .py" in capsys.readouterr().err

@@ -63,7 +63,7 @@ def test_the_page_replaces_no_log(tmp_path: Path, capsys: pytest.CaptureFixture[
     log = impossible(tmp_path)
     before = Path(log).read_bytes()
     assert main(["conform", "ownership", log, "--html", log]) == 2
-    assert "the command has another use for this file" in capsys.readouterr().err
+    assert "the file exists, and is no page" in capsys.readouterr().err
     assert Path(log).read_bytes() == before
     own = str(tmp_path / "run.py")
     assert main(["conform", "ownership", log, "--run", own, "--html", own]) == 2

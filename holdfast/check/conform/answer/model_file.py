@@ -20,7 +20,7 @@ from holdfast.lower.layout import classes_of_scopes
 SCOPE = "log"
 
 WRITTEN = '"""The sizes of a log. Written by holdfast conform --run."""'
-"""The first line of a model file; ``check_own`` recognises the file by it."""
+"""The first line of a model file; ``--run`` replaces no file that begins otherwise."""
 
 Numbers = Mapping[str, list[int]]
 """By Nat, all numbers that a log mentions, ascending."""

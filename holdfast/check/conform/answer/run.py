@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from pathlib import Path
 
-from holdfast.check.conform.answer.model_file import SCOPE, WRITTEN, Numbers, model_file, scope_of
+from holdfast.check.conform.answer.model_file import SCOPE, Numbers, model_file, scope_of
 from holdfast.check.conform.answer.retrace import Check, NoRunError, Retrace, check_length, of_all_streams, of_part
 from holdfast.check.conform.judge.event_trial import StatePath
 from holdfast.check.conform.judge.ground import UnjudgedError
@@ -31,14 +31,8 @@ MOST_RUNS = 8
 """The limit of worlds; with more, no run is written for each world."""
 
 
-def check_own(path: Path) -> None:
-    """Raise UsageError for a file that ``--run`` did not write, so that no other file is lost."""
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
-    except OSError as error:
-        raise UsageError(f"--run {path}: cannot be read: {error.strerror}; choose another file") from None
-    if text and not text.startswith(WRITTEN):
-        raise UsageError(f"--run {path}: the file exists, and conform did not write it; choose another file")
+def check_suffix(path: Path) -> None:
+    """Raise UsageError unless the file's name is one of a model."""
     if path.suffix != ".py":
         raise UsageError(f"--run {path}: the run needs a model file; choose a name that ends in .py")
 
