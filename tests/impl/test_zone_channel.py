@@ -10,7 +10,7 @@ from impl.broker.messages import Identity, StoreRequest
 from impl.broker.partition.batches import Batch
 from impl.broker.wal import FencedError, WalLimits
 from impl.broker.zones.blocks import ProduceBlock
-from impl.broker.zones.channel import NotStartedError, RouterChannel, StoredBlock
+from impl.broker.zones.channel import FULL_MS, NotStartedError, RouterChannel, StoredBlock
 from impl.broker.zones.links import ChannelReader, DanglingError
 from impl.store.bucket import Bucket
 from impl.store.memory import MemoryStore
@@ -141,6 +141,55 @@ def test_nothing_is_appended_before_the_list(store: MemoryStore) -> None:
     new.channel.trim(4)
     new.run()
     assert new.read(stored) == "old"
+
+
+NARROW = WalLimits(bulk=1, linger_ms=10, unflushed=200)
+"""Room for one record that is not stored yet."""
+
+
+def test_a_full_channel_lets_batches_wait_in_their_order(store: MemoryStore) -> None:
+    """ZR-19. Also one that comes when there is room again waits behind those that came before."""
+    process = Process(store, 1, NARROW).start()
+    process.channel.switch(4)
+    gates = [process.send(value) for value in "abc"]
+    process.run()
+    assert [gate.happened for gate in gates] == [True, False, False]
+    gates.append(process.send("d"))
+    process.run()
+    assert not gates[-1].happened
+    for _ in "bcd":
+        process.run(FULL_MS)
+    found = [gate.result() for gate in gates]
+    assert [process.read(each) for each in found] == list("abcd")
+    places = [ChannelOffset.decode(each.offset).wal.offset for each in found]
+    assert places == sorted(places)
+
+
+def test_batches_that_wait_hold_up_the_next_epoch(store: MemoryStore) -> None:
+    """ZR-19, ZR-20. It comes when all batches before it have their place: "c" ends behind it, "b" before it."""
+    process = Process(store, 1, NARROW).start()
+    process.channel.switch(4)
+    gates = [process.send(value) for value in "abc"]
+    process.channel.switch(5)
+    gates.append(process.send("d"))
+    for _ in range(5):
+        process.run(FULL_MS)
+    assert [gate.result().epoch for gate in gates] == [4, 4, 5, 5]
+    process.channel.switch(6)
+    assert process.append("e").epoch == 6
+
+
+def test_a_batch_that_waits_learns_that_the_channel_has_failed(store: MemoryStore) -> None:
+    """A newer process has taken the channel over meanwhile."""
+    process = Process(store, 1, NARROW).start()
+    other = Process(store, 1, NARROW).start()
+    other.append("z")
+    gates = [process.send(value) for value in "ab"]
+    for _ in gates:
+        process.run(FULL_MS)
+    for gate in gates:
+        with pytest.raises(FencedError):
+            gate.result()
 
 
 def test_an_old_process_does_not_start(store: MemoryStore) -> None:
