@@ -69,7 +69,8 @@ class Produce(WireMessage, frozen=True, gc=False):
     """Append a batch to a partition that the broker leads: values, and the numbers of an idempotent producer.
 
     The answer has its ``offset``. The refusal NOT_LEADER_OR_FOLLOWER has the ``leader`` that the broker knows of, -1 if
-    nobody leads, and the ``leader_epoch``.
+    nobody leads, and the ``leader_epoch``. With ``acks`` 0 the answer comes at once, with the offset -1, and does not
+    say whether the append succeeds (ZR-30).
     """
 
     topic: str
@@ -79,6 +80,7 @@ class Produce(WireMessage, frozen=True, gc=False):
     producer_epoch: int = -1
     sequence: int = -1
     timestamp: int = -1
+    acks: int = -1
 
 
 class Consume(WireMessage, frozen=True, gc=False):
@@ -143,7 +145,8 @@ class GetPartitionSnapshot(WireMessage, frozen=True, gc=False):
     """A proxy asks a main what has changed (ZR-36, ZR-37). ``session`` 0 begins a session.
 
     ``commit``: whether the main is to upload what it has. The answer has ``session``, ``session_epoch``, ``partitions``
-    (each a PartitionSnapshot), and the end of the WAL: ``wal_epoch`` and ``wal_end``.
+    (each a PartitionSnapshot), the end of the WAL (``wal_epoch`` and ``wal_end``), and ``records``: those of the WAL
+    since the last answer, encoded; None if the reader has to read the WAL (ZR-42).
     """
 
     session: int

@@ -24,6 +24,8 @@ class ZoneSettings(msgspec.Struct, frozen=True):
     - ``is_dual``: whether proxies are mapped in pairs (ZR-05), else each rack for itself (ZR-04).
     - ``pause_ms``: the least time between two requests of a reader to a main (ZR-44).
     - ``poll_ms``: how long a main waits for news before it answers a reader (ZR-41).
+    - ``inline_bytes``: the most bytes of records in an answer to a reader (ZR-42); 0 for none.
+    - ``recent_ms``: how long a proxy keeps batches that it has written for other zones (ZR-18); 0 keeps none.
     - ``snapshot_bytes``: the size of the cache for partitions of other zones (ZR-53).
     - ``direct``: whether a batch whose leader is the broker itself bypasses its channel (ZR-25).
     """
@@ -35,6 +37,8 @@ class ZoneSettings(msgspec.Struct, frozen=True):
     answer_ms: int = 30_000
     pause_ms: int = 1
     poll_ms: int = 100
+    inline_bytes: int = 32 << 10
+    recent_ms: int = 10_000
     snapshot_bytes: int = 1 << 30
     is_dual: bool = True
     direct: bool = False

@@ -25,7 +25,8 @@ class ShutdownError(FailedError):
 class Storage:
     """The appends of one process. They go to the WAL and to the cache, and the uploader empties the cache.
 
-    ``appended``: opens with the next record in the cache.
+    ``appended``: opens with the next record in the cache. ``listeners``: get each record as the WAL has it, when it
+    enters the cache.
     ``failed`` is called when the WAL has failed. It closes all handles, and halts the process (PL-04).
     """
 
@@ -44,6 +45,7 @@ class Storage:
         """The appends that wait for room, each with a gate for its place in the WAL."""
         self._stopped = False
         self.appended: Gate[None] = Gate(tasks)
+        self.listeners: list[Callable[[WalRecord], None]] = []
 
     async def append(self, record: WalRecord, link: WalRecord | None = None) -> None:
         """Append a record. It is durable and readable when this returns (PL-03).
@@ -66,6 +68,8 @@ class Storage:
             raise
         # The gates of the WAL open in the order of offsets, so records enter the cache in that order.
         self._cache.put(record, position)
+        for listener in self.listeners:
+            listener(logged)
         appended, self.appended = self.appended, Gate(self._tasks)
         appended.open(None)
         if rule("PL-20.early", self._cache.pinned >= EARLY * self._limits.capacity):

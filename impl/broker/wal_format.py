@@ -110,12 +110,17 @@ def encode(start: int, node: int, epoch: int, trim: int, records: Iterable[WalRe
     offsets, place = [0] * len(given), HEADER_BYTES
     for index in sorted(range(len(given)), key=lambda each: (given[each].stream, given[each].base)):
         record = given[index]
-        body = _BODY.pack(record.stream, record.epoch, record.base, record.count) + record.payload
-        parts += (_FRAME.pack(len(body), crc32(body)), body)
+        parts.append(encode_record(record))
         offsets[index] = start + place
         place += record.size
     header = _HEADER.pack(_MAGIC, start, place - HEADER_BYTES, node, epoch, trim)
     return b"".join((header, _CRC.pack(crc32(header)), *parts)), offsets
+
+
+def encode_record(record: WalRecord) -> bytes:
+    """The bytes of a record in an object."""
+    body = _BODY.pack(record.stream, record.epoch, record.base, record.count) + record.payload
+    return _FRAME.pack(len(body), crc32(body)) + body
 
 
 def end_of(start: int, size: int) -> int:

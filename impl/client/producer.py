@@ -38,7 +38,8 @@ class Producer:
 
     ``retry_ms``: the time between attempts. ``delivery_ms``: how long attempts are repeated after a send began.
     ``linger_ms``: how long a send waits for other sends of the same partition. They are joined in one batch of up to
-    ``most_records`` records. With 0 each send is a batch of its own.
+    ``most_records`` records. With 0 each send is a batch of its own. ``acks``: with 0 the broker answers at once, and
+    the outcome of each send is unknown (ZR-30).
     """
 
     def __init__(
@@ -51,10 +52,13 @@ class Producer:
         delivery_ms: int = 60_000,
         linger_ms: int = 0,
         most_records: int = 1_000,
+        acks: int = -1,
     ) -> None:
         if idempotent != (producer_id != ABSENT):
             raise ValueError("an idempotent producer needs a producer_id, and no other producer has one")
-        self.node, self._idempotent, self._producer_id = node, idempotent, producer_id
+        if acks not in (-1, 0) or (idempotent and acks == 0):
+            raise ValueError(f"a producer wants acks -1, or acks 0 if it is not idempotent, and not {acks}")
+        self.node, self._idempotent, self._producer_id, self._acks = node, idempotent, producer_id, acks
         self._retry_ms, self._delivery_ms = retry_ms, delivery_ms
         self._linger_ms, self._most_records = linger_ms, most_records
         self._sequences = Sequences()
@@ -79,6 +83,11 @@ class Producer:
         else:
             self.node.recorder.end(index, outcome.kind, error=outcome.error)
         return offset
+
+    @property
+    def answered(self) -> bool:
+        """Whether the broker says what became of a send."""
+        return self._acks != 0
 
     def repeats_unknown(self) -> bool:
         """Whether an attempt of unknown outcome is repeated."""
@@ -119,7 +128,7 @@ class Producer:
         """Deliver a batch. Its sequence number and its bytes are the same in every attempt."""
         values = tuple(payload(send.value, place) for send in sends for place in range(send.count))
         epoch, sequence = self._sequences.epoch, self._sequences.next(key)
-        body = Produce(*key, values, timestamp=self.node.now)
+        body = Produce(*key, values, timestamp=self.node.now, acks=self._acks)
         if self._idempotent:
             body = msgspec.structs.replace(body, producer=self._producer_id, producer_epoch=epoch, sequence=sequence)
         outcome = await ask_until(
@@ -130,6 +139,8 @@ class Producer:
             repeats_unknown=self.repeats_unknown(),
             final=REFUSED,
         )
+        if outcome.kind == "ok" and self._acks == 0:
+            return msgspec.structs.replace(outcome, kind="info", error="no answer was asked for")
         if outcome.kind == "ok":
             self._sequences.advance(key, epoch, len(values))
         elif outcome.kind == "info" or outcome.error in {error.name for error in REFUSED}:

@@ -15,7 +15,7 @@ from impl.controller.view import Profile
 from impl.sim.options import Options
 from impl.sim.process import Make
 from impl.sim.run import Run, always, simulate
-from impl.sim.zones import zone_of
+from impl.sim.zones import takes_shortcuts, zone_of
 
 SMALL = Settings(
     wal=wal.WalLimits(bulk=600, linger_ms=20, in_flight=4, unflushed=4_000),
@@ -36,11 +36,15 @@ SMALL_ZONES = ZoneSettings(
     answer_ms=6_000,
     pause_ms=20,
     poll_ms=400,
+    inline_bytes=0,
+    recent_ms=0,
     snapshot_bytes=60_000,
 )
 """The same for zone routing. Its times are shorter, so that epochs are trimmed within a run. A WAL is kept for longer
 than two bumps of the epoch, as with the usual settings.
 """
+WITH_SHORTCUTS = msgspec.structs.replace(SMALL_ZONES, inline_bytes=600, recent_ms=10_000)
+"""The same for a run with shortcuts. A burst of batches does not fit into one answer."""
 BUMP_MS = 3_000
 """The time between two bumps of the route epoch. Within the longest pauses an epoch is fenced, reported and trimmed."""
 RETENTION_MS = 16_000
@@ -69,7 +73,8 @@ def simulate_brokers(
     if options.zones:
         profile = msgspec.structs.replace(profile, routes=True, bump_ms=BUMP_MS)
     options = msgspec.structs.replace(options, profile=profile)
-    return simulate(seed, broker_of(settings, options.zones), object_key, options, go_on)
+    make = broker_of(settings, options.zones, WITH_SHORTCUTS if takes_shortcuts(seed) else SMALL_ZONES)
+    return simulate(seed, make, object_key, options, go_on)
 
 
 def broker_of(settings: Settings, zones: int = 0, of_zones: ZoneSettings = SMALL_ZONES) -> Make:

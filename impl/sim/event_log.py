@@ -76,6 +76,7 @@ class SentSnapshots(msgspec.Struct, frozen=True):
     partitions: tuple[messages.PartitionSnapshot, ...]
     wal_epoch: int
     wal_end: int
+    records: tuple[bytes, ...] | None
 
 
 class EventLog:

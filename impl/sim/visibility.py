@@ -8,13 +8,14 @@ without an ack.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from impl.broker import wal_format
 from impl.broker.messages import StepEvent, StoreRequest
+from impl.broker.wal_format import WalRecord
 from impl.metadata.image import Image
 from impl.metadata.log import replay
-from impl.sim.event_log import AppendedBatch, Event
+from impl.sim.event_log import AppendedBatch, Event, SentSnapshots
 from impl.sim.links import WAL_FOLDER
 from impl.store.interface import Get, Put
 
@@ -65,12 +66,14 @@ def unreadable(events: list[Event]) -> Iterator[str]:
     """The snapshots that show a record which nobody could read then, in words (I-11).
 
     A record can be read if it is committed, or has to be, since its stream was sealed behind it; or if the proxy has
-    read the object of a WAL that has it. What the cache of the proxy has lost since has to be uploaded (ZR-51).
+    read the object of a WAL that has it, or has taken an answer that has it (ZR-42). What the cache of the proxy has
+    lost since has to be uploaded (ZR-51).
     """
     image = Image()
     objects: dict[str, list[bytes]] = {}
     held: dict[tuple[str, int], Ends] = {}
     fetched: Counter[tuple[str, str]] = Counter()
+    sent: dict[tuple[str, int], tuple[bytes, ...]] = {}
     for _, name, _, subject in events:
         match subject:
             case AppendedBatch(lost=False):
@@ -81,8 +84,12 @@ def unreadable(events: list[Event]) -> Iterator[str]:
                 # A proxy reads the newest object again and again. A Get may overtake the put of its object: then the
                 # end of the WAL was shown too early, and ``beyond`` notices.
                 for data in objects[key][fetched[name, key] :]:
-                    _hold(held, name, data)
+                    _hold(held, name, (record for _, record in wal_format.decode(data)))
                 fetched[name, key] = len(objects[key])
+            case SentSnapshots():
+                sent[subject.reader, subject.id] = subject.records or ()
+            case StepEvent("take_answer", values):
+                _hold(held, name, map(wal_format.decode_record, sent.pop((name, values["id"]))))
             case StepEvent("show", values):
                 stream = values["stream"]
                 gap = _gap(values["spans"], _end(image, stream), held.get((name, stream), {}))
@@ -90,8 +97,8 @@ def unreadable(events: list[Event]) -> Iterator[str]:
                     yield f"{name} shows stream {stream} up to {values['end']}, and nobody can read {gap} yet"
 
 
-def _hold(held: dict[tuple[str, int], Ends], name: str, data: bytes) -> None:
-    for _, record in wal_format.decode(data):
+def _hold(held: dict[tuple[str, int], Ends], name: str, records: Iterable[WalRecord]) -> None:
+    for record in records:
         if record.stream != wal_format.MARKER:
             held.setdefault((name, record.stream), {}).setdefault(record.base, set()).add(record.end)
 

@@ -51,7 +51,8 @@ def measure(*, is_routed: bool, consumers: int, rate: int) -> ZoneDay:
     """Measure a minute of a load, and scale it to a day with ``rate`` bytes a second from producers.
 
     The clients of a partition and its leader take turns in the zones. Data scale with the rate. Most metadata are
-    polls, which are as frequent at any rate, so their figure is an upper bound.
+    polls, with a link for each batch. Polls are as frequent at any rate, and batches larger at a higher one, so their
+    figure is an upper bound.
     """
     zones = ZONES if is_routed else 0
     profile = Profile(handshake="G1", routes=is_routed)

@@ -10,9 +10,19 @@ import msgspec
 
 from impl.broker.messages import Consume, Produce
 from impl.client.payload import decode
+from impl.sim.tape import stream
 
 ZONES = 3
 """The usual number of zones."""
+
+
+def takes_shortcuts(seed: int) -> bool:
+    """Whether the run of a seed has the shortcuts of zone routing, as every second run has.
+
+    They are records inside answers (ZR-42), the memory of a proxy for its own batches (ZR-18), and producers that want
+    no answer (ZR-30). The other runs read channels and WALs wherever they can.
+    """
+    return stream(seed, "shortcuts")() < 0.5
 
 
 def zone_of(number: int, zones: int) -> str:

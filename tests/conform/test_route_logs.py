@@ -127,7 +127,7 @@ def test_edits_are_rejected(edit: Edit, tmp_path: Path) -> None:
         ("M-13", 0, "M-13 refuses send"),
         ("M-15", 2, "M-15 refuses recover"),
         ("ZR-57", 8, "ZR-55 refuses commit"),
-        ("ND-30", 40, "M-10 refuses commit"),
+        ("ND-30", 43, "M-09 refuses commit"),
         ("ZG-1", 0, "refuses append"),
     ],
 )

@@ -62,9 +62,9 @@ def test_short_logs_conform_until_they_are_edited(tmp_path: Path) -> None:
     "seed",
     [
         # The cache of the reader loses records that are not uploaded, while a request to their main is under way.
-        0,
+        17,
         # The store does not answer a reader, which shows a record that is only in the WAL.
-        4,
+        38,
         # A main that has begun anew gives a session the number of the one before it.
         14,
         20,
@@ -79,7 +79,7 @@ def test_logs_conform(seed: int, tmp_path: Path) -> None:
 @pytest.mark.long
 def test_all_steps_of_a_log_occur() -> None:
     """Together, the runs of the last test have all steps that a log may have."""
-    actions = {line["action"] for seed in (0, 4) for log in simulated(seed)[1] for line in log}
+    actions = {line["action"] for seed in (17, 38) for log in simulated(seed)[1] for line in log}
     assert actions >= {"ask_upload", "end_upload", "collect_removal", "fail_replay", "evict", "elect", "upload"}
 
 
@@ -110,7 +110,7 @@ def test_edits_are_rejected(edit: Edit, tmp_path: Path) -> None:
         ("M-16", 1, "M-16 refuses answer"),
         ("M-17", 1, "M-17 refuses collect"),
         ("M-18", 0, "M-18 refuses replay"),
-        ("ZR-51", 0, "ZR-51 refuses evict"),
+        ("ZR-51", 17, "ZR-51 refuses evict"),
     ],
 )
 def test_faulty_code_is_noticed(rule: str, seed: int, named: str, tmp_path: Path) -> None:

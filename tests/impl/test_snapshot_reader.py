@@ -59,12 +59,24 @@ class Bench:
                 case StepEvent(action, values):
                     self.steps.append(action if action != "apply" else f"apply {values['shown_by']}")
 
+    async def inline(self, records: list[WalRecord]) -> AsyncIterator[WalRecord]:
+        """The records that an answer has."""
+        for each in records:
+            yield each
+
     def answer(
-        self, main: int, session: int, epoch: int, *found: PartitionSnapshot, wal_epoch: int = 1, wal_end: int = 0
+        self,
+        main: int,
+        session: int,
+        epoch: int,
+        *found: PartitionSnapshot,
+        wal_epoch: int = 1,
+        wal_end: int = 0,
+        records: list[WalRecord] | None = None,
     ) -> GetPartitionSnapshot:
         """A main answers. Returns the next request to it."""
         values = {"session": session, "session_epoch": epoch, "partitions": found}
-        values |= {"wal_epoch": wal_epoch, "wal_end": wal_end}
+        values |= {"wal_epoch": wal_epoch, "wal_end": wal_end, "records": records}
         number, _ = self.asked[main]
         self.steps.clear()
         self.peers.take(PeerResult(number, E.NONE, values))
@@ -127,6 +139,17 @@ def test_the_main_of_a_lost_record_is_asked() -> None:
     assert bench.steps == ["take_answer", "keep", "evict"]
     assert bench.answer(2, 1, 3, wal_end=6).commit
     assert not bench.answer(2, 1, 4, wal_end=6).commit
+
+
+def test_records_of_an_answer_are_taken_instead_of_the_wal() -> None:
+    """ZR-42. Without a list the reader reads the WAL; an empty list says that there is nothing new."""
+    for records, kept in ((None, ["keep"]), ([], []), ([record(8), record(9)], ["keep", "keep"])):
+        bench = Bench()
+        bench.wal = {2: [(5, record(7))]}
+        bench.follow(2)
+        bench.answer(2, 1, 1)
+        bench.answer(2, 1, 2, wal_end=6, records=records)
+        assert bench.steps == ["take_answer", *kept]
 
 
 def record(stream: int) -> WalRecord:

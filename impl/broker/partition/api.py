@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Protocol
 
 from impl.broker.handle import outcome
@@ -56,9 +57,10 @@ class Api:
             case Produce(topic, partition):
                 numbers = {"producer": body.producer, "producer_epoch": body.producer_epoch, "sequence": body.sequence}
                 batch = Batch(0, body.values, timestamp=body.timestamp, **numbers)
-                if self._zones is not None:
-                    return await self._zones.produce(command, topic, partition, batch)
-                return {"offset": await self._host.log((topic, partition)).append(batch)}
+                if body.acks == 0:
+                    self._tasks.start(self._append_unanswered(command, topic, partition, batch))
+                    return {"offset": -1}
+                return await self._append(command, topic, partition, batch)
             case Consume(topic, partition, begin, most):
                 if self._zones is not None and self._zones.follows(command, topic, partition):
                     return await self._zones.consume(topic, partition, begin, most)
@@ -70,6 +72,16 @@ class Api:
                 rows = [row for (name, _), row in sorted(self._image().partitions.items()) if name == topic]
                 require(bool(rows), "RA-01.topic", E.UNKNOWN_TOPIC_OR_PARTITION)
                 return {"leaders": {row.partition: (self._shown(command, row), row.leader_epoch) for row in rows}}
+
+    async def _append(self, command: Command, topic: str, partition: int, batch: Batch) -> dict[str, Any]:
+        if self._zones is not None:
+            return await self._zones.produce(command, topic, partition, batch)
+        return {"offset": await self._host.log((topic, partition)).append(batch)}
+
+    async def _append_unanswered(self, command: Command, topic: str, partition: int, batch: Batch) -> None:
+        """ZR-30. The append waits as any other does, and nobody learns of an error."""
+        with suppress(RefusedError, FailedError):
+            await self._append(command, topic, partition, batch)
 
     def _leader(self, command: Command, body: OfPartition) -> dict[str, object]:
         """The leader of a partition and its leader epoch, as far as this process knows them."""

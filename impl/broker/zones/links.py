@@ -9,6 +9,7 @@ from impl.broker.partition.batches import ABSENT, Batch
 from impl.broker.wal_format import ALIGNMENT, DamagedError, WalPlace, WalRecord, decode_record
 from impl.broker.zones import blocks
 from impl.broker.zones.blocks import ProduceBlock
+from impl.broker.zones.recent_blocks import RecentBlocks
 from impl.byte_format import EncodingError
 from impl.store.bucket import Bucket
 from impl.tasks import FailedError
@@ -63,10 +64,10 @@ def decode_link(record: WalRecord) -> tuple[LinkRecord, ChannelOffset]:
 
 
 class ChannelReader:
-    """Reads records of any channel by their offsets."""
+    """Reads records of any channel by their offsets. ``recent``: blocks that need no read."""
 
-    def __init__(self, bucket: Bucket) -> None:
-        self._bucket = bucket
+    def __init__(self, bucket: Bucket, recent: RecentBlocks | None = None) -> None:
+        self._bucket, self._recent = bucket, recent
 
     async def read(self, at: ChannelOffset) -> ProduceBlock:
         """The block at an offset. Raises DanglingError, DamagedError and StoreError."""
@@ -81,4 +82,5 @@ class ChannelReader:
         if record.count > 0:
             return record
         link, at = decode_link(record)
-        return resolved(record, link, await self.read(at))
+        block = None if self._recent is None else self._recent.take(link.channel_offset or b"")
+        return resolved(record, link, block or await self.read(at))

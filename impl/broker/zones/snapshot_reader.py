@@ -137,7 +137,7 @@ class SnapshotReader:
                 await self._tasks.sleep(self._pause_ms)
 
     async def _take(self, subscription: MainSubscription, result: PeerResult) -> None:
-        """Take an answer: replay the WAL up to its end, and then apply its snapshots (ZR-45, ZR-47)."""
+        """Take an answer: replay what it has, or the WAL, up to its end; then apply its snapshots (ZR-45, ZR-47)."""
         values = result.values
         given = values["session"], values["session_epoch"], values["wal_epoch"]
         if given != (subscription.session, subscription.epoch + 1, subscription.wal_epoch):
@@ -148,8 +148,9 @@ class SnapshotReader:
         self._step("take_answer", main=subscription.main, id=result.id)
         subscription.session, subscription.epoch, subscription.wal_epoch = given
         if subscription.replayed is not None:
-            span = subscription.replayed, values["wal_end"]
-            async for record in self._replay.records(subscription.main, values["wal_epoch"], *span):
+            begin, end, inline = subscription.replayed, values["wal_end"], values["records"]
+            of_wal = self._replay.records(subscription.main, values["wal_epoch"], begin, end)
+            async for record in of_wal if inline is None else self._replay.inline(inline):
                 if subscription.ended:
                     return
                 self._keep(subscription.main, record)

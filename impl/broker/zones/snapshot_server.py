@@ -1,7 +1,4 @@
-"""What a main shows of its partitions to proxies of other zones: sessions and snapshots (ZR-36 to ZR-41).
-
-Answers never have records inline (ZR-42): readers read the WAL from the store.
-"""
+"""What a main shows of its partitions to proxies of other zones: sessions and snapshots (ZR-36 to ZR-42)."""
 
 from __future__ import annotations
 
@@ -13,8 +10,11 @@ from impl.broker.messages import GetPartitionSnapshot, Identity, PartitionSnapsh
 from impl.broker.partition.host import Host
 from impl.broker.partition.log import PartitionLog
 from impl.broker.partition.segments import LOG
+from impl.broker.settings import ZoneSettings
 from impl.broker.storage import Storage
 from impl.broker.uploader import Uploader
+from impl.broker.wal_format import WalRecord
+from impl.broker.zones.inline_records import InlineRecords
 from impl.metadata.image import Image
 from impl.rules import rule
 from impl.tasks import FailedError, Tasks, TimedOutError
@@ -39,6 +39,7 @@ class SnapshotSession(msgspec.Struct):
 
     number: int
     used: int
+    inline: InlineRecords
     epoch: int = 0
     uploads: int = 0
     sent: dict[Key, SentPartition] = {}
@@ -56,10 +57,11 @@ class SnapshotServer:
         identity: Identity,
         image: Callable[[], Image],
         wal_end: Callable[[], int],
-        poll_ms: int,
+        settings: ZoneSettings,
     ) -> None:
         self._tasks, self._host, self._storage, self._uploader = tasks, host, storage, uploader
-        self._identity, self._image, self._wal_end, self._poll_ms = identity, image, wal_end, poll_ms
+        self._identity, self._image, self._wal_end, self._settings = identity, image, wal_end, settings
+        storage.listeners.append(self._add)
         self._sessions: dict[int, SnapshotSession] = {}
         self._number = 0
 
@@ -95,9 +97,9 @@ class SnapshotServer:
         self._answer(call, session, found)
 
     async def _news(self) -> None:
-        """Wait until something is appended, or for ``poll_ms`` (ZR-41)."""
+        """Wait until something is appended, or for ``poll_ms`` of the settings (ZR-41)."""
         try:
-            await self._storage.appended.wait(self._poll_ms)
+            await self._storage.appended.wait(self._settings.poll_ms)
         except TimedOutError:
             return
 
@@ -106,8 +108,15 @@ class SnapshotServer:
         for number in [each.number for each in self._sessions.values() if self._tasks.now - each.used > IDLE_MS]:
             del self._sessions[number]
         self._number += 1
-        session = self._sessions[self._number] = SnapshotSession(self._number, self._tasks.now)
+        session = self._sessions[self._number] = SnapshotSession(
+            self._number, self._tasks.now, InlineRecords(self._settings.inline_bytes)
+        )
         return session
+
+    def _add(self, record: WalRecord) -> None:
+        """A record is in the cache, from which ``wal_end`` is taken."""
+        for session in self._sessions.values():
+            session.inline.add(record)
 
     async def _upload(self, session: SnapshotSession, linger_ms: int) -> None:
         try:
@@ -118,12 +127,14 @@ class SnapshotServer:
 
     def _answer(self, call: PeerCall, session: SnapshotSession, found: list[PartitionSnapshot]) -> None:
         session.epoch += 1
+        wal_end = self._wal_end()
         values = {
             "session": session.number,
             "session_epoch": session.epoch,
             "partitions": tuple(found),
             "wal_epoch": self._identity.epoch,
-            "wal_end": self._wal_end(),
+            "wal_end": wal_end,
+            "records": session.inline.take(wal_end),
         }
         self._tasks.outputs.append(PeerAnswer(call.sender, call.id, values=values))
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 
-from impl.broker.wal_format import ALIGNMENT, MARKER, WalPlace, WalRecord, decode, folder_of
+from impl.broker.wal_format import ALIGNMENT, MARKER, WalPlace, WalRecord, decode, decode_record, folder_of
 from impl.broker.zones.links import ChannelReader
 from impl.store.bucket import Bucket
 from impl.tasks import FailedError
@@ -28,10 +28,19 @@ class WalReplay:
                 listed = [] if found is None else list(decode(found.data))
             except FailedError:
                 continue
-            for offset, record in listed:
-                if begin <= offset < end and record.stream != MARKER:
-                    try:
-                        resolved = await self._channels.resolve(record)
-                    except FailedError:
-                        continue
-                    yield resolved
+            kept = [record for offset, record in listed if begin <= offset < end and record.stream != MARKER]
+            async for resolved in self._resolved(kept):
+                yield resolved
+
+    async def inline(self, encoded: Iterable[bytes]) -> AsyncIterator[WalRecord]:
+        """The records that an answer has had, in their order (ZR-42)."""
+        async for resolved in self._resolved(map(decode_record, encoded)):
+            yield resolved
+
+    async def _resolved(self, records: Iterable[WalRecord]) -> AsyncIterator[WalRecord]:
+        for record in records:
+            try:
+                resolved = await self._channels.resolve(record)
+            except FailedError:
+                continue
+            yield resolved

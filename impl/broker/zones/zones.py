@@ -24,13 +24,13 @@ from impl.broker.settings import ZoneSettings
 from impl.broker.storage import Storage
 from impl.broker.stream_api import read_of
 from impl.broker.uploader import Uploader
-from impl.broker.wal import OverCapacityError
 from impl.broker.zones.blocks import ProduceBlock
 from impl.broker.zones.channel import NotStartedError, RouterChannel, StoredBlock
 from impl.broker.zones.forwarder import Forwarder
 from impl.broker.zones.links import ChannelReader
 from impl.broker.zones.main import Main
 from impl.broker.zones.node_epochs import NodeEpochs
+from impl.broker.zones.recent_blocks import RecentBlocks
 from impl.broker.zones.snapshot_cache import SnapshotCache
 from impl.broker.zones.snapshot_reader import SnapshotReader
 from impl.broker.zones.snapshot_server import SnapshotServer
@@ -77,10 +77,11 @@ class Zones:
         self._forwarder = Forwarder(tasks, self._peers, identity.node)
         # The end of the log cache: the WAL may be ahead of it, and an upload takes only what the cache has (ZG-7).
         self._server = SnapshotServer(
-            *(tasks, host, storage, uploader, identity, image, lambda: cache.position + 1, settings.poll_ms)
+            *(tasks, host, storage, uploader, identity, image, lambda: cache.position + 1, settings)
         )
         held = SnapshotCache(settings.snapshot_bytes)
-        read, replay = read_of(held, records), WalReplay(bucket, self.reader)
+        self._recent = RecentBlocks(tasks, settings.recent_ms)
+        read, replay = read_of(held, records), WalReplay(bucket, ChannelReader(bucket, self._recent))
         self._snapshots = SnapshotReader(tasks, self._peers, replay, held, read, image, settings.pause_ms)
         self._main = Main(tasks, host, self.reader, self._epochs, settings.answer_ms, as_built)
 
@@ -141,6 +142,7 @@ class Zones:
         stored = await self._store(to.to, order_hint(topic, partition, f"{command.to}"), block)
         if to.to == self._node:
             return await self._append(block, stored)
+        self._recent.put(stored.offset, block)
         result = await self._forwarder.forward(to.to, stored)
         if result.error is not E.NONE:
             raise RefusedError("ZR-27", result.error)
@@ -161,8 +163,8 @@ class Zones:
     async def _store(self, main: int, hint: int, block: ProduceBlock) -> StoredBlock:
         try:
             return await self._channel.append(main, hint, block).wait()
-        except (OverCapacityError, NotStartedError):
-            raise RefusedError("ZR-19", E.LEADER_NOT_AVAILABLE) from None
+        except NotStartedError:
+            raise RefusedError("ZR-27", E.LEADER_NOT_AVAILABLE) from None
         except FailedError as error:
             self._halt(f"the channel has failed: {error}")
             raise

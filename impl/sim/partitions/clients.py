@@ -23,13 +23,16 @@ IN_FLIGHT, BURSTS, APART = 3, 3, 10_000
 They go to one partition over one connection, so that a main could take them in another order (I-9).
 """
 
+UNANSWERED = 1
+"""The place in a burst of the batch whose producer wants no answer, in some runs."""
+
 
 class PartitionClient:
     """A client with its operations. ``ended``: whether it has done all of them; ``failed``: how many did not succeed.
 
     Every second client is an idempotent producer, and repeats sends of unknown outcome. The others do not repeat them,
     since the log might have the records twice. ``bursts``: whether these others send several batches at once now and
-    then.
+    then. ``unanswered``: whether they want no answer to the second batch of a burst.
     """
 
     def __init__(
@@ -40,6 +43,7 @@ class PartitionClient:
         phase: str | None = None,
         *,
         bursts: bool = False,
+        unanswered: bool = False,
     ) -> None:
         self.ended = False
         self.failed = self.acks = 0
@@ -53,8 +57,9 @@ class PartitionClient:
                 idempotent=is_idempotent,
                 producer_id=node.number if is_idempotent else -1,
                 delivery_ms=PATIENCE_MS,
+                acks=0 if unanswered and place == UNANSWERED else -1,
             )
-            for _ in range(IN_FLIGHT if bursts and not is_idempotent else 1)
+            for place in range(IN_FLIGHT if bursts and not is_idempotent else 1)
         ]
         self._consumer = Consumer(node, patience_ms=PATIENCE_MS)
         self._ends: dict[int, int] = {}
@@ -100,7 +105,7 @@ class PartitionClient:
             phase=self._phase,
         )
         if offset is None:
-            return False
+            return not self._producers[place].answered
         self.acks += 1
         self._see(operation.key, offset + operation.count)
         return True

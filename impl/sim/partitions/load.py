@@ -20,7 +20,7 @@ from impl.sim.partitions.operators import Operators
 from impl.sim.process import Process
 from impl.sim.script import ScriptOperation
 from impl.sim.storage import sends_of
-from impl.sim.zones import client_id
+from impl.sim.zones import client_id, takes_shortcuts
 from impl.wire import Reply, WakeNotice
 
 
@@ -43,7 +43,8 @@ class PartitionLoad:
         self._clients: list[PartitionClient] = []
         self._in_script: dict[int, tuple[PartitionClient, Connections]] = {}
         """By number in the script: each client and its links."""
-        self._operators: Operators
+        self._operator = self._connect("operators")
+        self._operators = Operators(self._operator.node, self.metadata)
         self._later = 0
         """The number of operations of operators that have not begun."""
 
@@ -54,9 +55,8 @@ class PartitionLoad:
         options = self._parts.options
         nodes = range(1, options.brokers + 1)
         self._parts.wait(lambda: len(self.metadata.active()) == options.brokers)
-        operator = self._connect("operators")
-        self._operators = Operators(operator.node, self.metadata)
         homes = [nodes[number % len(nodes)] for number in range(options.partitions)]
+        operator = self._operator
         operator.node.start(Admin(operator.node, lambda _, key: key).create_topic("setup", TOPIC, homes))
         operator.deliver(WakeNotice())
         self._parts.wait(lambda: all(map(self.metadata.is_settled, range(options.partitions))))
@@ -121,7 +121,8 @@ class PartitionLoad:
     ) -> tuple[PartitionClient, Connections]:
         connections = self._connect(f"c{len(self.connections)}")
         bursts = self._parts.options.zones > 0 and phase is None
-        client = PartitionClient(connections.node, operations, begin, phase, bursts=bursts)
+        unanswered = bursts and takes_shortcuts(self._parts.seed)
+        client = PartitionClient(connections.node, operations, begin, phase, bursts=bursts, unanswered=unanswered)
         self._clients.append(client)
         connections.deliver(WakeNotice())
         return client, connections

@@ -50,6 +50,20 @@ def test_a_send_is_acknowledged() -> None:
     assert numbers(script.next()) == (5, 0, 2)
 
 
+def test_a_send_without_an_answer_is_unknown() -> None:
+    """ZR-30. The broker answers before it has appended, so the history cannot say that the log has the records."""
+    script = Sends(idempotent=False, acks=0)
+    gate = script.send(8)
+    script.lead(2, 0)
+    asked = script.next()
+    assert asked.command.body.acks == 0
+    script.answer(asked, offset=-1)
+    assert gate.result() is None
+    assert script.history.ops[-1].kind == "info"
+    with pytest.raises(ValueError, match="acks 0 if it is not idempotent"):
+        Sends(acks=0)
+
+
 def test_a_refusal_names_the_leader() -> None:
     """If a refusal names the leader, the batch goes there at once."""
     script = Sends()

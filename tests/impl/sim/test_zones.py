@@ -6,15 +6,17 @@ import pytest
 
 from impl.broker import wal_format
 from impl.broker.messages import FindLeaders, Produce, StepEvent, StoreRequest
-from impl.broker.wal_format import WalPlace, WalRecord, encode, end_of, folder_of
+from impl.broker.wal_format import WalPlace, WalRecord, encode, encode_record, end_of, folder_of
+from impl.broker.zones.inline_records import InlineRecords
 from impl.client.history import History
 from impl.controller.routes import reported
 from impl.metadata.log import MetadataBatch
 from impl.oracles.judge import judge
 from impl.records import Range, S3Stream, StreamState
 from impl.sim.check import CheckResult, Question, check
-from impl.sim.event_log import AppendedBatch, Event
+from impl.sim.event_log import AppendedBatch, Event, SentSnapshots
 from impl.sim.options import Options
+from impl.sim.storage import sends_of
 from impl.sim.timeline import timeline
 from impl.sim.visibility import beyond, fallen, unreadable
 from impl.sim.zones import ZoneTraffic, zone_of
@@ -92,6 +94,66 @@ def test_many_runs_lose_nothing() -> None:
     assert expected <= decided
 
 
+# Shortcuts --------------------------------------------------------------------------------------------------------
+
+
+SHORT, LONG = 4, 0
+"""A seed with the shortcuts of zone routing, and one without."""
+
+
+@pytest.mark.parametrize("seed", [SHORT, LONG])
+def test_every_second_run_has_the_shortcuts(seed: int) -> None:
+    """Records inside answers (ZR-42), batches that a proxy has in memory (ZR-18), sends without an answer (ZR-30).
+
+    With batches in memory, hardly any proxy reads its own channel.
+    """
+    found = zoned(seed, faults="none")
+    assert (found.violations, found.error) == ((), None)
+    events = [subject for _, _, _, subject in found.run.log.events]
+    answers = [each for each in events if isinstance(each, SentSnapshots)]
+    inline = [each.records for each in answers if each.records]
+    unanswered = [each for each in found.run.history.ops if each.error == "no answer was asked for"]
+    records = [wal_format.decode_record(each) for sent in inline for each in sent]
+    assert (sum(each.count < 0 for each in records) > 50) is (seed == SHORT)
+    # What crosses zones in answers are links, and records without a batch of a producer, such as those of an index.
+    assert not any(sends_of(each) for each in records if each.count > 0)
+    assert bool(unanswered) is (seed == SHORT)
+    # Also these runs have answers whose records do not fit: their readers read the WAL.
+    assert any(each.records is None for each in answers[50:])
+    own_reads = [
+        subject
+        for _, name, _, subject in found.run.log.events
+        if isinstance(subject, StoreRequest)
+        and isinstance(subject.operation, Get)
+        and subject.operation.key.startswith(f"channel/{name[1]}/")
+    ]
+    assert (len(own_reads) > 20) is (seed == LONG), len(own_reads)
+
+
+def test_an_answer_that_lacks_a_record_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A main that forgets the newest record of each answer shows what nobody can read yet (I-11)."""
+    take = InlineRecords.take
+
+    def forgetful(self: InlineRecords, wal_end: int) -> tuple[bytes, ...] | None:
+        found = take(self, wal_end)
+        return None if found is None else found[:-1]
+
+    monkeypatch.setattr(InlineRecords, "take", forgetful)
+    found = zoned(SHORT, faults="none")
+    assert "nobody can read" in next(each.message for each in found.violations if each.oracle == "zones")
+
+
+def test_a_node_that_breaks_at_once_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also before the clients begin."""
+
+    def broken(*_: object) -> None:
+        raise TypeError("broken")
+
+    monkeypatch.setattr(InlineRecords, "take", broken)
+    (found,) = zoned(0).violations
+    assert found.message.startswith("a node ends with TypeError: broken, in b")
+
+
 # Oracles ----------------------------------------------------------------------------------------------------------
 
 
@@ -157,6 +219,18 @@ def get(stored: tuple[str, bytes], name: str = "b1.0") -> Event:
     return 0, name, "store", StoreRequest(1, Get(stored[0]))
 
 
+def answer(*ends: int, number: int = 1) -> Event:
+    """An answer of node 2 to the reader b1.0, with the records that ``of_wal`` has."""
+    records = tuple(encode_record(record) for _, record in wal_format.decode(of_wal(*ends)[1]))
+    sent = SentSnapshots("b1.0", number, 2, False, 5, 1, (), 3, 400, records)
+    return 0, "b2.0", "snapshots", sent
+
+
+def take(number: int = 1) -> Event:
+    """The reader takes the answer."""
+    return step("take_answer", main=2, id=number)
+
+
 WAL = of_wal(2, 4)
 """The records [0, 2) and [2, 4)."""
 
@@ -173,13 +247,18 @@ WAL = of_wal(2, 4)
         ([put(WAL), committed(2), show(4, 4)], 2),
         ([put(WAL), get(WAL), committed(2), show(4, 4)], None),
         ([put(of_wal(2, 4, stream=8)), get(of_wal(2, 4, stream=8)), show(4, 4)], 0),
+        # ZR-42. An answer that the reader has not taken, or not yet, does not help it.
+        ([answer(2, 4), take(), show(4, 4)], None),
+        ([answer(2, 4), take(), show(4, 5)], 4),
+        ([answer(2, 4), show(4, 4)], 0),
+        ([answer(2, 4), answer(2, number=2), take(2), show(4, 4)], 2),
         # What a log has skipped, since a recovery has truncated it, is not shown.
         ([committed(2), show(4, 6, (0, 2), (6, 6))], None),
         ([committed(2), show(4, 6, (0, 2), (4, 6))], 4),
     ],
 )
 def test_what_is_shown_can_be_read(events: list[Event], gap: int | None) -> None:
-    """It is committed, or the proxy has read it in the WAL (I-11)."""
+    """It is committed, or the proxy has read it in the WAL or in an answer (I-11)."""
     found = list(unreadable(events))
     assert [each.rpartition("read ")[2] for each in found] == ([] if gap is None else [f"{gap} yet"])
 
