@@ -13,7 +13,7 @@ from typing import Annotated, cast
 import attrs
 from cyclopts import ArgumentCollection, Group, Parameter
 
-from holdfast.cli.output import check_writable
+from holdfast.cli.output import cannot_write, check_writable
 from holdfast.ir.errors import UsageError, unreadable
 
 LOOKED_AT = 400
@@ -70,6 +70,21 @@ PictureFile = Annotated[Path | None, Parameter(validator=PICTURE)]
 RunFile = Annotated[Path | None, Parameter(validator=RUN)]
 SarifFile = Annotated[Path | None, Parameter(validator=SARIF)]
 ScenarioFile = Annotated[Path, Parameter(validator=SCENARIO)]
+
+
+def _make_empty(_: object, path: Path | None) -> None:
+    """Make a folder, in which other options may name files. Raises UsageError if that fails, or if it is not empty."""
+    if path is None:
+        return
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        if any(path.iterdir()):
+            raise UsageError(f"--out {path}: the folder is not empty; name another")
+    except OSError as error:
+        raise cannot_write(path, error) from error
+
+
+NewFolder = Annotated[Path | None, Parameter(validator=_make_empty)]
 
 
 def _differ(arguments: ArgumentCollection) -> None:

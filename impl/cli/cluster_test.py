@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json as json_format
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
@@ -14,13 +14,13 @@ from cyclopts import Parameter, validators
 from holdfast.check.budget import Budget, Meter, interruptible
 from holdfast.check.temporary_folder import TemporaryFolder
 from holdfast.cli.options import Names, Switch
-from holdfast.cli.output import Ticker, cannot_write, note, say, write
-from holdfast.cli.output_files import PageFile
-from holdfast.cli.reporting import NO_REPORTS, Reports
+from holdfast.cli.output import Ticker, note, say, write
+from holdfast.cli.output_files import NewFolder, PageFile
+from holdfast.cli.reporting import NO_REPORTS, Reports, renderer
 from holdfast.ir.errors import UsageError
 from impl.bridge.log_judgement import LogJudgement, judgements
 from impl.cli.cluster_answer import ClusterAnswer
-from impl.cli.cluster_page import page
+from impl.cli.cluster_page import cluster_run
 from impl.cli.cluster_record import record_of
 from impl.cli.cluster_report import to_json, to_text
 from impl.cli.question import drawn_question
@@ -55,7 +55,7 @@ def run_test(
     without: Names = (),
     switch: Names = (),
     kills_only: Switch = False,
-    out: Path | None = None,
+    out: NewFolder = None,
     html: PageFile = None,
     json: Switch = False,
     reports: Reports = NO_REPORTS,
@@ -122,8 +122,9 @@ def run_test(
             f"--s3 {s3}: Amazon's store answers only calls to its own address, and the faults need a proxy between; "
             "name another store, or leave it out"
         )
-    with _folder(out) as folder, Ticker() as ticker:
-        reports.prepare(json=json)
+    reports.prepare(json=json)
+    render = None if html is None else renderer("system")
+    with TemporaryFolder("cluster") if out is None else nullcontext(out) as folder, Ticker() as ticker:
         plan = RunPlan(
             folder=folder,
             store=StorePlace(s3, bucket or BUCKET, own=s3 is None),
@@ -144,8 +145,8 @@ def run_test(
     else:
         say(to_text(answer))
         note(f"phases: {', '.join(f'{name} {took:.1f} s' for name, took in answer.report.phases.items())}")
-    if html is not None:
-        write(html, page(answer))
+    if html is not None and render is not None:
+        write(html, render(cluster_run(answer)))
     reports.give([record_of(answer)])
     return answer.exit_code
 
@@ -169,19 +170,6 @@ def _answer(question: Question, plan: RunPlan, ticker: Ticker) -> ClusterAnswer:
                     break
                 found.append(each)
     return ClusterAnswer(question, plan, report, tuple(found), interrupted=meter.spent is not None)
-
-
-def _folder(out: Path | None) -> AbstractContextManager[Path]:
-    """The folder for the logs of a run: a new one, which is removed in the end, or ``out``."""
-    if out is None:
-        return TemporaryFolder("cluster")
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        if any(out.iterdir()):
-            raise UsageError(f"--out {out}: the folder is not empty; name another")
-    except OSError as error:
-        raise cannot_write(out, error) from error
-    return nullcontext(out)
 
 
 def _keep(out: Path, answer: ClusterAnswer) -> None:

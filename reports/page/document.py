@@ -39,7 +39,7 @@ def document(package: str, name: str, **context: Any) -> str:
     return printable(page)
 
 
-def drawing(svg: str, style: str) -> Markup:
+def drawing(svg: str, style: str = "") -> Markup:
     """A diagram to stand within a page, without its style sheet ``style``: the page has colours of its own for it.
 
     The diagram's texts are escaped already.

@@ -1,0 +1,1 @@
+"""The page of a run of a system, simulated or real."""

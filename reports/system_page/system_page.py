@@ -1,0 +1,16 @@
+"""A run of a system as one HTML page: the verdict, what is objected to, a timeline, and what happened."""
+
+from __future__ import annotations
+
+from holdfast.records.system_run import SystemRun
+from reports.page.document import document
+from reports.page.document import drawing as drawn
+
+
+def render(run: SystemRun) -> str:
+    """The page of a run as HTML text. Equal runs give equal bytes."""
+    sections = [("findings", "Findings"), ("timeline", "Timeline")]
+    sections += [("moments", "What happened")] if run.moments else []
+    sections += [("details", "Details")]
+    drawing = drawn(run.drawing)
+    return document(__package__, "system", run=run, drawing=drawing, holdfast=run.holdfast, sections=sections)
