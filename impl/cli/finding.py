@@ -30,7 +30,7 @@ class SimulationFinding(msgspec.Struct, frozen=True, kw_only=True):
     - ``path``: the file of the case; None if it is not kept.
     - ``mended``: the violations of the same run with all rules; None if no rule was switched off and no defect built
       in.
-    - ``moments``: the timeline of the small run, as lines of text.
+    - ``moments``: the timeline of the small run, as lines of text. ``shown``: the small run itself.
     """
 
     seed: int
@@ -42,6 +42,7 @@ class SimulationFinding(msgspec.Struct, frozen=True, kw_only=True):
     path: Path | None
     mended: tuple[Violation, ...] | None
     moments: tuple[str, ...]
+    shown: CheckResult
 
     @property
     def size(self) -> tuple[int, int]:
@@ -77,6 +78,7 @@ def investigate(
         path=None if folder is None else _keep(folder, case),
         mended=mended_of(case),
         moments=tuple(timeline(final.run, of_oracle[0])),
+        shown=final,
     )
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import attrs
 
 from holdfast.check.budget import Budget
 from holdfast.cli.options import Cores, Names, Switch
-from holdfast.cli.output import cannot_write, write
-from holdfast.cli.output_files import HISTORY, LogFile
-from holdfast.cli.reporting import NO_REPORTS, Reports
+from holdfast.cli.output import cannot_write, note, write
+from holdfast.cli.output_files import HISTORY, LogFile, PageFile
+from holdfast.cli.reporting import NO_REPORTS, Reports, renderer
 from holdfast.ir.errors import UsageError
+from holdfast.records.system_run import SystemRun
 from impl.cli import as_model as model_run
 from impl.cli import move as move_command
 from impl.cli.cluster_settings import NO_CLUSTER, ClusterSettings
@@ -20,6 +22,7 @@ from impl.cli.guard_options import NO_GUARDS, GuardOptions
 from impl.cli.move import NO_MOVE, MoveOptions
 from impl.cli.question import drawn_question
 from impl.cli.question import refuse as _refuse
+from impl.cli.simulation_page import simulated_run
 from impl.cli.simulations import Simulations
 from impl.sim.case_file import CaseError, read_case
 from impl.sim.check import CheckResult, Question
@@ -45,6 +48,7 @@ def simulate(
     log: LogFile = None,
     history: str | None = None,
     timeline: Switch = False,
+    html: PageFile = None,
     as_model: str | None = None,
     mended: Switch = False,
     keep: Path | None = None,
@@ -85,6 +89,9 @@ def simulate(
         the sizes of the histories that are moved (1GB,1TB,10TB).
     timeline
         Print the steps of the run, with their processes and times.
+    html
+        Write the run into this file as a page, with a timeline of clients, nodes and faults. Of several seeds, or of a
+        run that is made small, it is the run that is shown.
     as_model
         With FILE: also show the run of this model that explains the log, up to the first event that the model does not
         allow. The log and the run are written beside FILE.
@@ -121,7 +128,13 @@ def simulate(
         "--keep-going": keep_going or None,
         "--no-shrink": None if shrink else True,
     }
-    shown_of_run = {"--log": log, "--timeline": timeline or None, "--mended": mended or None, "--budget": budget}
+    shown_of_run = {
+        "--log": log,
+        "--timeline": timeline or None,
+        "--html": html,
+        "--mended": mended or None,
+        "--budget": budget,
+    }
     if rules.asked:
         other = {"--generation": generation, "--version": version, "--history": history, "--as-model": as_model}
         given = {"FILE": file, **drawn, **shown_of_run, **other, **move.given, "--jobs": None, "--budget": None}
@@ -156,6 +169,7 @@ def simulate(
             _refuse(single, "it shows one run; give --seed instead of --seeds")
         question = drawn_question(numbers[0], **attrs.asdict(clusters), without=without)
     reports.prepare(json=json)
+    render = None if html is None else renderer("system")
     history_file = None if history is None else Path(history)
     if history_file is not None:
         HISTORY.check(history_file)
@@ -172,9 +186,23 @@ def simulate(
     else:
         simulations.run_many(jobs)
     simulations.report(shown, reports, json=json)
+    if html is not None and render is not None:
+        _write_page(html, render, simulations, checked)
     if checked is not None and file is not None and as_model is not None:
         model_run.show(checked, file, as_model)
     return simulations.exit_code
+
+
+def _write_page(
+    html: Path, render: Callable[[SystemRun], str], simulations: Simulations, checked: CheckResult | None
+) -> None:
+    """Write the page of the first finding; without one, that of a single run."""
+    finding = next(iter(simulations.findings), None)
+    shown = checked if finding is None else finding.shown
+    if shown is None:
+        note(f"holdfast: nothing is violated, so {html} is not written")
+    else:
+        write(html, render(simulated_run(simulations.question, shown, finding)))
 
 
 def _limits(budget: str | None) -> Budget:

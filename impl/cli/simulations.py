@@ -52,7 +52,7 @@ class Simulations:
     ) -> None:
         self.totals = Totals()
         self.findings: list[SimulationFinding] = []
-        self._question, self._seeds, self._folder = question, seeds, folder
+        self.question, self._seeds, self._folder = question, seeds, folder
         self._shrunk, self._keep_going = shrunk, keep_going
         self._meter = Meter(limits, memory=_family_bytes)
         self._looked = 0.0
@@ -71,7 +71,7 @@ class Simulations:
         """Run one seed. Returns None if a limit came first. ``is_kept``: whether a violation is shrunk and kept."""
         with interruptible(self._meter):
             try:
-                checked = check(self._question, self._go_on)
+                checked = check(self.question, self._go_on)
             except RunStoppedError:
                 return None
             self.totals.add(outcome(checked))
@@ -79,7 +79,7 @@ class Simulations:
                 folder = self._folder if is_kept else None
                 with _said_on_terminal("making the run small"):
                     shrunk = self._shrunk and is_kept
-                    found = investigate(self._question, checked, violation, folder, shrunk=shrunk, meter=self._meter)
+                    found = investigate(self.question, checked, violation, folder, shrunk=shrunk, meter=self._meter)
                 self.findings.append(found)
         return checked
 
@@ -90,7 +90,7 @@ class Simulations:
         """
         jobs = min(jobs or len(os.sched_getaffinity(0)), len(self._seeds))
         with interruptible(self._meter), Ticker() as ticker:
-            made = outcomes(self._question, self._seeds, jobs, self._go_on)
+            made = outcomes(self.question, self._seeds, jobs, self._go_on)
             # Closing the generator ends its worker processes, also after the first violation.
             with closing(made):
                 try:
@@ -114,7 +114,7 @@ class Simulations:
                 yield each
 
     def _investigate(self, each: RunSummary) -> None:
-        question = msgspec.structs.replace(self._question, seed=each.seed)
+        question = msgspec.structs.replace(self.question, seed=each.seed)
         violation = each.violations[0]
         found = investigate(question, check(question), violation, self._folder, shrunk=self._shrunk, meter=self._meter)
         self.findings.append(found)
@@ -124,7 +124,7 @@ class Simulations:
     def report(self, timeline: list[str], reports: Reports, *, json: bool) -> None:
         """Print the answer, and give the reports."""
         code, ended = self.exit_code, self._ended
-        facts = (self._question, self._named_seeds, VERDICTS[code], code, self.totals, self.findings, ended)
+        facts = (self.question, self._named_seeds, VERDICTS[code], code, self.totals, self.findings, ended)
         if json:
             say(json_format.dumps(to_json(*facts)))
         else:
@@ -132,9 +132,9 @@ class Simulations:
         reports.give([record_of(*facts)])
 
     def _print(self, timeline: list[str], code: int, ended: str) -> None:
-        lines = [f"{title(self._question, self._named_seeds)}: {WORDS[code]}", ""]
+        lines = [f"{title(self.question, self._named_seeds)}: {WORDS[code]}", ""]
         if self.totals.runs:
-            lines += summary(self._question, self.totals)
+            lines += summary(self.question, self.totals)
         for each in self.totals.errors:
             lines += ["", f"  seed {each.seed} cannot be judged: {each.error}"]
         for finding in self.findings:

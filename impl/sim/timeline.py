@@ -52,13 +52,17 @@ _HAPPENS = {
 
 def timeline(run: Run, violation: Violation | None = None) -> list[str]:
     """The lines of a run. Times are in seconds from the beginning of the script; earlier times are negative."""
-    key = -1 if violation is None else violation.key
-    view = _View(run, key)
-    rows = sorted([*view.events(), *operations(run, key), *faults(run.faults)], key=lambda row: row[0])
-    lines = [_line(time - run.begin, who, text) for time, who, text in rows]
+    lines = [_line(time - run.begin, who, text) for time, who, text in rows(run, violation)]
     if violation is not None:
         lines.append(f"{'':10}  {'VIOLATED':{WIDTH}}  {violation.oracle}: {violation.message}")
     return lines
+
+
+def rows(run: Run, violation: Violation | None = None) -> list[Row]:
+    """The rows of a run, in the order of time: time in milliseconds, actor and text."""
+    key = -1 if violation is None else violation.key
+    found = [*_View(run, key).events(), *operations(run, key), *faults(run.faults)]
+    return sorted(found, key=lambda row: row[0])
 
 
 def _line(time: int, who: str, text: str) -> str:

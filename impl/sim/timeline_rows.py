@@ -19,15 +19,15 @@ def operations(run: Run, key: int) -> Iterator[Row]:
         if op.kind == "invoke":
             begun[op.index] = op
         if key in (-1, op.key):
-            yield op.at, op.process, _operation(op, begun[op.index], _noun(run))
+            yield op.at, op.process, operation_text(op, begun[op.index], noun_of(run))
 
 
-def _noun(run: Run) -> str:
+def noun_of(run: Run) -> str:
     """The noun for the objects that the clients of a run use."""
     return "partition" if run.simulation.options.partitions else "stream"
 
 
-def _operation(op: Op, begun: Op, noun: str) -> str:
+def operation_text(op: Op, begun: Op, noun: str) -> str:
     """The begin or the end of an operation."""
     begins = op.kind == "invoke"
     match op.f:
