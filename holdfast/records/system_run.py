@@ -34,8 +34,8 @@ class SystemRun:
 
     ``about``: what ran, above the title. ``verdict``: the kind of the verdict, ``verdict_text`` the verdict in words.
     ``findings``: what oracles and models object to, and which questions are open; ``nothing``: the sentence if there
-    are none. ``drawing``: the timeline, an SVG element whose texts are escaped; ``legend``: how to read it.
-    ``left_out``: how many moments the page does not have. ``commands``: names and command lines, such as one that
+    are none. ``drawing``: the timeline, an SVG element whose texts are escaped, "" for none; ``legend``: how to read
+    it. ``left_out``: how many moments the page does not have. ``commands``: names and command lines, such as one that
     repeats the run.
     """
 
@@ -46,9 +46,9 @@ class SystemRun:
     verdict_text: str
     findings: tuple[str, ...]
     nothing: str
-    drawing: str
-    legend: str
     facts: tuple[tuple[str, str], ...]
+    drawing: str = ""
+    legend: str = ""
     tables: tuple[FactTable, ...] = ()
     moments: tuple[SystemMoment, ...] = ()
     left_out: int = 0

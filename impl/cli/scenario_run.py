@@ -9,17 +9,19 @@ from contextlib import suppress
 from pathlib import Path
 
 from holdfast.cli.options import Names, Switch
-from holdfast.cli.output import note, say
-from holdfast.cli.reporting import NO_REPORTS, Reports
+from holdfast.cli.output import note, say, write
+from holdfast.cli.output_files import PageFile
+from holdfast.cli.reporting import NO_REPORTS, Reports, renderer
 from holdfast.ir.errors import Place, UsageError
 from holdfast.records.record import Case, Moment, Record, fingerprint
+from impl.cli.scenario_page import scenario_runs
 from impl.rules import guards
 from impl.rules import without as without_rules
 from impl.scenario.failovers import run_with_failovers
 from impl.scenario.language import Scenario, read_file
 from impl.scenario.reading import MalformedError
 from impl.scenario.replay import check_replay
-from impl.scenario.report import failure_lines, said, summary, text, title, to_json
+from impl.scenario.report import failure_lines, said, summary, text, title, to_json, why
 from impl.scenario.runner import ScenarioVerdict
 from impl.scenario.runner import run as run_scenario
 from impl.scenario.suggest import unknown_id
@@ -34,6 +36,7 @@ def run(
     failover_at: str | None = None,
     without: Names = (),
     switch: Names = (),
+    html: PageFile = None,
     json: Switch = False,
     reports: Reports = NO_REPORTS,
 ) -> int:
@@ -51,6 +54,8 @@ def run(
         Switch off the rule of the implementation with this label. May be repeated.
     switch
         Build in a suspicious spot as AutoMQ has it, such as AM-07. May be repeated.
+    html
+        Write the answer to this file as a page: what failed, and the steps of each scenario that failed.
     json
         Print one line of JSON for each scenario.
     reports
@@ -63,6 +68,7 @@ def run(
     as_built = _switches(switch)
     _check_labels(without)
     reports.prepare(json=json)
+    render = None if html is None else renderer("system")
     verdicts: list[ScenarioVerdict] = []
     # Ctrl-C ends the present scenario without a verdict. The verdicts of earlier scenarios stay.
     with without_rules(*without), suppress(KeyboardInterrupt):
@@ -78,6 +84,9 @@ def run(
     (note if json else say)(summary(verdicts))
     changes = (*(f"-{label}" for label in without), *(f"+{name}" for name in switch))
     options = [*(f"--without={label}" for label in without), *(f"--switch={name}" for name in switch)]
+    if html is not None and render is not None:
+        command = shlex.join(["holdfast", "scenario", "run", *files, *options])
+        write(html, render(scenario_runs(verdicts, len(scenarios), changes, command)))
     reports.give(_records(verdicts, changes, options))
     if any(verdict.failure for verdict in verdicts):
         return FAILED
@@ -181,14 +190,13 @@ def _case(verdict: ScenarioVerdict, options: list[str]) -> Case:
         for number, step in enumerate(scenario.steps[: failure.number], 1)
     ]
     first = failure.differences[0] if failure.differences else None
-    why = failure.reason if first is None else f"{first.path} is {first.actual}, expected {first.expected}"
     return Case(
         name=scenario.name,
         kind="scenario",
         sentence=scenario.name,
         at=Place(failure.step.file, failure.call.line),
         status="failed",
-        message=f"{title(failure)}: {why}",
+        message=f"{title(failure)}: {why(failure)}",
         text="\n".join(failure_lines(failure)),
         replay=shlex.join(["holdfast", "scenario", "run", scenario.file, *options]),
         fingerprint=fingerprint(

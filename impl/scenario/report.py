@@ -48,6 +48,14 @@ def place(failure: Failure) -> str:
     return f"{failure.step.file}:{failure.call.line}"
 
 
+def why(failure: Failure) -> str:
+    """The first difference of the failed step, or the reason in words."""
+    if not failure.differences:
+        return failure.reason
+    first = failure.differences[0]
+    return f"{first.path} is {first.actual}, expected {first.expected}"
+
+
 def title(failure: Failure) -> str:
     """The failed step in one line, with the change that the runner made to the controller before it, if any."""
     when = f" ({failure.when})" if failure.when else ""

@@ -9,7 +9,8 @@ from reports.page.document import drawing as drawn
 
 def render(run: SystemRun) -> str:
     """The page of a run as HTML text. Equal runs give equal bytes."""
-    sections = [("findings", "Findings"), ("timeline", "Timeline")]
+    sections = [("findings", "Findings")]
+    sections += [("timeline", "Timeline")] if run.drawing else []
     sections += [("moments", "What happened")] if run.moments else []
     sections += [("details", "Details")]
     drawing = drawn(run.drawing)

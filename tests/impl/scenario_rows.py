@@ -50,7 +50,7 @@ EXCEPTIONS = {
     "ZR-65": "of a restart: the language has no processes of proxies",
     **dict.fromkeys(_span("RA", 11, 12, range(14, 19), range(21, 24)), _BROKER),
     **dict.fromkeys(_span("CA", 6, 7, 9, 10), _TOOL),
-    **dict.fromkeys(_span("ZR", 12, 17, 19, 29, 32), _CHANNEL),
+    **dict.fromkeys(_span("ZR", 12, range(17, 20), 29, 32), _CHANNEL),
     **dict.fromkeys(_span("ZR", range(36, 54)), _READS),
 }
 """Rows without a scenario, each with its reason."""

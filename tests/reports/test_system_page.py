@@ -1,7 +1,8 @@
-"""The page of a run of a system: a simulated run of ``holdfast simulate``, and what all such pages have."""
+"""The page of a run of a system: simulated runs, scenarios, and what all such pages have."""
 
 from __future__ import annotations
 
+import html
 import re
 from pathlib import Path
 
@@ -92,6 +93,29 @@ def test_a_kept_run_has_the_same_page_each_time(tmp_path: Path) -> None:
     one, two = (tmp_path / name for name in ("one.html", "two.html"))
     assert [main(["simulate", kept, "--html", str(file)]) for file in (one, two)] == [12, 12]
     assert one.read_bytes() == two.read_bytes()
+
+
+ZONE = "tests/scenarios/zone/commits.yaml"
+
+
+def test_scenarios_that_fail_have_their_steps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without M-05 three scenarios fail. Page and text agree on the place, the call, and each difference."""
+    file = tmp_path / "scenarios.html"
+    assert main(["scenario", "run", ZONE, "--without", "M-05", "--html", str(file)]) == 12
+    page, text = html.unescape(file.read_text(encoding="utf-8")), capsys.readouterr().out
+    failed = re.findall(r"^  (\S+:\d+: step .*)$", text, re.MULTILINE)
+    assert len(failed) == 3
+    for line in failed:
+        assert f"<li>{line}: " in page
+        number = re.findall(r"step (\d+)", line)[0]
+        assert f": what differs at step {number}</caption>" in page
+    passed = re.findall(r"^ok    (\S+): (.*) \(", text, re.MULTILINE)
+    assert passed
+    for place, name in passed:
+        assert f"<td>{name}</td><td>{place}</td>" in page
+    assert 'id="timeline"' not in page
+    assert main(["scenario", "run", ZONE, "--html", str(file)]) == 0
+    assert "Every result is as expected." in file.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", HOSTILE)
