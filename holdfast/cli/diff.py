@@ -14,12 +14,15 @@ from holdfast.check.diff.engine import COMPARING, Version, diff_to_json
 from holdfast.check.diff.engine import diff as compare
 from holdfast.check.diff.text import render_diff
 from holdfast.cli.options import Cores, Switch
-from holdfast.cli.output import Ticker, note, say
+from holdfast.cli.output import Ticker, note, say, write
+from holdfast.cli.output_files import PageFile
+from holdfast.cli.reporting import renderer
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model, model_names
 from holdfast.ir.scopes import USUAL
 from holdfast.ir.system import System
 from holdfast.ir.variants import compile_variant
+from holdfast.records.compared_models import compared_models
 
 _CUT = re.compile(r"(?=[+-])")
 _FILE = re.compile(r".*?\.py(?::\w+)?(?=[+-]|$)")
@@ -35,6 +38,7 @@ def diff(
     scope: str | None = None,
     budget: str | None = None,
     cores: Cores = None,
+    html: PageFile = None,
     json: Switch = False,
 ) -> int:
     """Compare two models, two versions of one, or two variants: what does B do that A does not, and the reverse?
@@ -54,10 +58,13 @@ def diff(
         Stop at a limit of time, states or memory: 30s,1e6states,2GB.
     cores
         How many cores to use; otherwise all.
+    html
+        Write the comparison to this file as a page, with a run to what only one side does.
     json
         Print the comparison as JSON and nothing else.
     """
     limits = Budget() if budget is None else Budget.parse(budget)
+    render = None if html is None else renderer("diff")
     sides = [parse_side(text) for text in (a, b)]
     name = scope or _common(sides)
     versions = [Version(side.system, side.system.scope(name), side.target) for side in sides]
@@ -68,6 +75,8 @@ def diff(
     else:
         say(render_diff(found))
         note(f"compared and searched in {found.seconds:.1f} s")
+    if html is not None and render is not None:
+        write(html, render(compared_models(found)))
     return found.exit_code
 
 

@@ -22,18 +22,19 @@ COLUMN = 24
 def render_diff(found: Diff) -> str:
     """The whole text of a comparison, without a final newline and without times."""
     blocks = [
-        [f"{name}  {_what(version)}" for name, version in (("A", found.a), ("B", found.b))],
+        [f"{name}  {what(version)}" for name, version in (("A", found.a), ("B", found.b))],
         _table(found),
-        [line for name, text in _parts(found) for line in entry(name, text)],
+        [line for name, text in parts(found) for line in entry(name, text)],
         _side("gained", "B", found.compared),
         _side("lost", "A", found.compared),
         _answers(found.compared),
-        _verdict(found),
+        textwrap.wrap(verdict(found), WIDTH, break_on_hyphens=False),
     ]
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
-def _what(version: Version) -> str:
+def what(version: Version) -> str:
+    """A model, its scope, and its variants and removed rules."""
     system = version.system
     return f"{version.target}: {configuration(system.name, version.scope.name, system.chosen, system.removed)}"
 
@@ -42,17 +43,22 @@ def _what(version: Version) -> str:
 
 
 def _table(found: Diff) -> list[str]:
+    rows = [("", "A", "B"), *figures_of(found)]
+    width = max(MARGIN, *(len(name) for name, _, _ in rows))
+    return [f"  {name:<{width}}  {one:<{COLUMN}}{two}".rstrip() for name, one, two in rows]
+
+
+def figures_of(found: Diff) -> list[tuple[str, str, str]]:
+    """The figures of both searches side by side: the name of each, its value for A, and that for B."""
     figures = [_figures(result) for result in (found.searched_a, found.searched_b)]
     lengths = [_lengths(found.a, found.searched_a), _lengths(found.b, found.searched_b)]
-    rows = [("", "A", "B")]
-    rows += [(name, figures[0][name], figures[1][name]) for name in figures[0]]
+    rows = [(name, figures[0][name], figures[1][name]) for name in figures[0]]
     for name in dict.fromkeys((*lengths[0], *lengths[1])):
         one, two = (each.get(name, "-") for each in lengths)
         # A property that only one side has, or has decided, gets a line only if it does not simply hold there.
         if one != two and {one, two} != {"-", "holds"}:
             rows.append((name, one, two))
-    width = max(MARGIN, *(len(name) for name, _, _ in rows))
-    return [f"  {name:<{width}}  {one:<{COLUMN}}{two}".rstrip() for name, one, two in rows]
+    return rows
 
 
 def _figures(result: Result | None) -> dict[str, str]:
@@ -90,8 +96,9 @@ def _decided(system: System) -> Iterator[Property]:
     return system.of_kind("invariant", "lemma", "step", "witness")
 
 
-def _parts(found: Diff) -> Iterator[tuple[str, str]]:
-    said = [(name, _names(parts)) for name, parts in _by_kind(found) if parts.some]
+def parts(found: Diff) -> Iterator[tuple[str, str]]:
+    """What differs in the sources: the kind of part, and which parts differ."""
+    said = [(name, _names(each)) for name, each in _by_kind(found) if each.some]
     said += [("rules" if index == 0 else "", _rule(rule)) for index, rule in enumerate(found.rules)]
     yield from said or [("models", "the same actions, fields and bounds, and no rule decides differently")]
 
@@ -100,9 +107,9 @@ def _by_kind(found: Diff) -> Sequence[tuple[str, NameDifferences]]:
     return ("actions", found.actions), ("fields", found.fields), ("scope", found.bounds)
 
 
-def _names(parts: NameDifferences) -> str:
-    said = [("changed", parts.changed), ("only in A", parts.only_a), ("only in B", parts.only_b)]
-    return "; ".join(f"{what}: {', '.join(names)}" for what, names in said if names)
+def _names(found: NameDifferences) -> str:
+    said = [("changed", found.changed), ("only in A", found.only_a), ("only in B", found.only_b)]
+    return "; ".join(f"{which}: {', '.join(names)}" for which, names in said if names)
 
 
 def _rule(rule: RuleDifference) -> str:
@@ -119,18 +126,27 @@ def _rule(rule: RuleDifference) -> str:
 
 def _side(word: str, side: Side, compared: LockstepResult) -> list[str]:
     """The steps that only one side takes: by action and reason, with the shortest run."""
-    other: Side = "A" if side == "B" else "B"
+    other = other_side(side)
     found = compared.of(side)
     if not found:
         return [f"{word}: nothing" + (" so far" if compared.waiting else f"; what {side} does, {other} does too")]
     total = sum(each.steps for each in found)
     lines = [f"{word}: {count(total, 'step')} that {side} takes and {other} does not"]
     for each in found:
-        idle = ", none of which changes anything" if each.idle and each.answer.kind != "start" else ""
-        why = _why(each.answer, other, each.action)
-        lines += _wrapped(f"{each.action}: {count(each.steps, 'step')}{idle}; {why}")
+        lines += _wrapped(difference(each))
     which = "one" if found[0].idle else "one that changes something"
     return [*lines, "", f"the shortest run of {side} to {which}", *_run(found[0].run), *_end(found[0], other)]
+
+
+def difference(each: Difference) -> str:
+    """The steps of an action that one side takes, and why the other does not."""
+    idle = ", none of which changes anything" if each.idle and each.answer.kind != "start" else ""
+    return f"{each.action}: {count(each.steps, 'step')}{idle}; {why(each.answer, other_side(each.side), each.action)}"
+
+
+def other_side(side: Side) -> Side:
+    """B for A, and A for B."""
+    return "A" if side == "B" else "B"
 
 
 def _wrapped(text: str) -> list[str]:
@@ -138,7 +154,7 @@ def _wrapped(text: str) -> list[str]:
 
 
 def _end(found: Difference, other: Side) -> list[str]:
-    return [*_wrapped(_why(found.answer, other, found.action)), *_replay(found.run)]
+    return [*_wrapped(why(found.answer, other, found.action)), *_replay(found.run)]
 
 
 def _run(trace: Trace) -> list[str]:
@@ -149,7 +165,7 @@ def _replay(trace: Trace) -> list[str]:
     return [f"replay:    {replay_command(trace)}"]
 
 
-def _why(answer: StepAnswer, other: Side, action: str) -> str:
+def why(answer: StepAnswer, other: Side, action: str) -> str:
     """Why the other side does not take the step."""
     match answer.kind:
         case "refused" | "cut":
@@ -174,16 +190,21 @@ def _answers(compared: LockstepResult) -> list[str]:
         return []
     total = sum(each.requests for each in compared.answers)
     lines = [f"denied by both, with different answers: {count(total, 'request')}"]
+    return lines + [line for text in answers(compared) for line in _wrapped(text)]
+
+
+def answers(compared: LockstepResult) -> Iterator[str]:
+    """The requests that both deny with different answers, the first ones first."""
     for each in sorted(compared.answers, key=lambda each: each.run.length):
         args = ", ".join(f"{name}={value}" for name, value in each.arguments)
-        lines += _wrapped(
+        yield (
             f"{each.action}: {count(each.requests, 'request')}; A {_denial(each.a)}, B {_denial(each.b)}; first "
             f"{each.action}({args}) after {count(each.run.length, 'step')}"
         )
-    return lines
 
 
-def _verdict(found: Diff) -> list[str]:
+def verdict(found: Diff) -> str:
+    """Whether both do the same, and in how many states they were compared."""
     compared, same = found.compared, found.same_behaviour
     where = f"{count(compared.states, 'state')} that the same runs lead to in both"
     where += f", of up to {count(compared.depth, 'step')}"
@@ -194,4 +215,4 @@ def _verdict(found: Diff) -> list[str]:
     else:
         said = f"{'Both do the same' if same else 'They do not do the same'}: compared in {where}."
         said += f" No answer from a search ({found.ended_by})." if found.ended_by is not None else ""
-    return textwrap.wrap(said, WIDTH, break_on_hyphens=False)
+    return said
