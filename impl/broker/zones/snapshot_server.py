@@ -128,13 +128,15 @@ class SnapshotServer:
     def _answer(self, call: PeerCall, session: SnapshotSession, found: list[PartitionSnapshot]) -> None:
         session.epoch += 1
         wal_end = self._wal_end()
+        # A session may have been dropped while this request waited. From then on it was not told of new records.
+        is_told = self._sessions.get(session.number) is session
         values = {
             "session": session.number,
             "session_epoch": session.epoch,
             "partitions": tuple(found),
             "wal_epoch": self._identity.epoch,
             "wal_end": wal_end,
-            "records": session.inline.take(wal_end),
+            "records": session.inline.take(wal_end) if is_told else None,
         }
         self._tasks.outputs.append(PeerAnswer(call.sender, call.id, values=values))
 

@@ -130,6 +130,14 @@ def test_every_second_run_has_the_shortcuts(seed: int) -> None:
     assert (len(own_reads) > 20) is (seed == LONG), len(own_reads)
 
 
+def test_a_session_that_was_dropped_meanwhile_has_no_records() -> None:
+    """A late copy of an older request drops the session for which a main waits for news.
+
+    It answers all the same, and its reader has to read the WAL: the main adds new records only to the sessions it has.
+    """
+    assert zoned(497).violations == ()
+
+
 def test_an_answer_that_lacks_a_record_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A main that forgets the newest record of each answer shows what nobody can read yet (I-11)."""
     take = InlineRecords.take
