@@ -12,7 +12,7 @@ READY := $(VENV)/.ready
 # stand for a version that is not there.
 SUITABLE := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
 
-.PHONY: help verify quick test test-slow mutants hostile bench guards spec changelog format lock clean
+.PHONY: help verify quick test test-slow mutants hostile bench guards pages spec changelog format lock clean
 
 help: ## say what there is to run
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -61,6 +61,9 @@ bench: $(READY) ## measure the speed, and print each goal (15 minutes; python -m
 guards: $(READY) ## write docs/guards.md and docs/impl-guards.md from what is stored of all rules
 	$(PY) -m holdfast mutate --guards docs/guards.md
 	$(PY) -m holdfast simulate --guards docs/impl-guards.md
+
+pages: $(READY) ## write the pages of the runs in docs/findings
+	$(PY) -m tests.docs.finding_pages
 
 changelog: $(READY) ## show what the notes in changelog.d say of the next release
 	@$(PY) -m towncrier build --draft --version next 2>/dev/null
