@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any, Protocol
 
 from impl.broker.handle import outcome
@@ -80,8 +79,10 @@ class Api:
 
     async def _append_unanswered(self, command: Command, topic: str, partition: int, batch: Batch) -> None:
         """ZR-30. The append waits as any other does, and nobody learns of an error."""
-        with suppress(RefusedError, FailedError):
+        try:
             await self._append(command, topic, partition, batch)
+        except (RefusedError, FailedError):
+            return
 
     def _leader(self, command: Command, body: OfPartition) -> dict[str, object]:
         """The leader of a partition and its leader epoch, as far as this process knows them."""
