@@ -19,7 +19,7 @@ from holdfast.cli.external_engine import NOWHERE, SPARK, ExternalEngine
 from holdfast.cli.legend import WithRules, refuse_json, say_legend
 from holdfast.cli.options import GRAVITY, Cores, Expectation, Expected, Names, Switch
 from holdfast.cli.output import Ticker, note, say
-from holdfast.cli.output_files import CHECKPOINT, GraphFile
+from holdfast.cli.output_files import CHECKPOINT, AnyFile, GraphFile
 from holdfast.cli.reporting import NO_REPORTS, Reports
 from holdfast.cli.run_files import NO_FILES, RunFiles
 from holdfast.ir.errors import UsageError
@@ -45,7 +45,7 @@ def check(
     budget: str | None = None,
     engine: Annotated[Engines, Parameter(show_choices=False)] = "auto",
     cores: Cores = None,
-    checkpoint: str | None = None,
+    checkpoint: AnyFile = None,
     resume: str | None = None,
     json: Switch = False,
     rules: WithRules = False,

@@ -49,6 +49,13 @@ class FileKind:
             raise UsageError(f"{path}: the file exists, and is no {self.noun}; choose another name")
 
 
+class LaterFile:
+    """The validator of an option that may name a file to write. Its command checks the file when it knows that."""
+
+    def __call__(self, _: object, value: str | None) -> None:
+        """Accept any value."""
+
+
 CHECKPOINT = FileKind("checkpoint", rb"(?s)PK\x03\x04.{26}header\.npy")
 GRAPH = FileKind("graph", rb"(strict )?digraph\b|<\?xml |<graphml\b")
 GUARDS = FileKind("page of guards", rb"# (Guards|The rules) ")
@@ -61,6 +68,7 @@ RUN = FileKind("run in the Informal Trace Format", rb'\s*\{\s*"#meta"\s*:')
 SARIF = FileKind("report of SARIF", rb'\s*\{\s*"\$schema":[^,]*sarif')
 SCENARIO = FileKind("scenario of this command", rb"# Made by `holdfast ")
 
+AnyFile = Annotated[str | None, Parameter(validator=LaterFile())]
 GraphFile = Annotated[Path | None, Parameter(validator=GRAPH)]
 GuardsFile = Annotated[Path | None, Parameter(validator=GUARDS)]
 JunitFile = Annotated[Path | None, Parameter(validator=JUNIT)]
@@ -92,8 +100,10 @@ def _differ(arguments: ArgumentCollection) -> None:
     names: dict[Path, str] = {}
     for argument in arguments:
         validators = cast("tuple[object, ...]", argument.parameter.validator)
-        if any(isinstance(each, FileKind) for each in validators) and isinstance(argument.value, Path):
-            other = names.setdefault(argument.value.resolve(), argument.name)
+        if any(isinstance(each, FileKind | LaterFile) for each in validators) and isinstance(
+            argument.value, Path | str
+        ):
+            other = names.setdefault(Path(argument.value).resolve(), argument.name)
             if other != argument.name:
                 raise UsageError(f"{other} and {argument.name} both name {argument.value}; give each a file of its own")
 

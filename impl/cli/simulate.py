@@ -11,7 +11,7 @@ import attrs
 from holdfast.check.budget import Budget
 from holdfast.cli.options import Cores, Names, Switch
 from holdfast.cli.output import cannot_write, note, write
-from holdfast.cli.output_files import HISTORY, LogFile, PageFile
+from holdfast.cli.output_files import HISTORY, AnyFile, LogFile, PageFile
 from holdfast.cli.reporting import NO_REPORTS, Reports, renderer
 from holdfast.ir.errors import UsageError
 from holdfast.records.system_run import SystemRun
@@ -46,7 +46,7 @@ def simulate(
     jobs: Jobs = None,
     without: Names = (),
     log: LogFile = None,
-    history: str | None = None,
+    history: AnyFile = None,
     timeline: Switch = False,
     html: PageFile = None,
     as_model: str | None = None,

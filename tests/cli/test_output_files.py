@@ -92,7 +92,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_file_is_replaced_by_one_of_its_kind(
     command: str, code: int, tmp_path: Path, written: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The command replaces what it wrote before, and an empty file; a model stays as it is, byte for byte."""
+    """The command replaces what it wrote before, and an empty file. It refuses a model, and changes no byte of it."""
     words = command.split()
     file = tmp_path / next(word for word in words if word.startswith("FILE"))
     names = {"LOG": str(written / "LOG"), "RUN": str(written / "RUN"), file.name: str(file)}
@@ -115,14 +115,21 @@ def test_each_kind_of_output_has_a_writer(option: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "pair", ["--itf FILE --sarif FILE", "--html ./FILE --junit FILE", "--graph FILE.dot --itf FILE.dot"]
+    ("command", "pair"),
+    [
+        (RUN, "--itf FILE --sarif FILE"),
+        (RUN, "--html ./FILE --junit FILE"),
+        (RUN, "--graph FILE.dot --itf FILE.dot"),
+        (RUN, "--checkpoint FILE --itf FILE"),
+        ("simulate", "--log FILE --history FILE"),
+    ],
 )
 def test_two_options_name_no_file_both(
-    pair: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command: str, pair: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One result would replace the other."""
     monkeypatch.chdir(tmp_path)
-    assert main([*RUN.split(), *pair.split()]) == 2
+    assert main([*command.split(), *pair.split()]) == 2
     first, second = pair.split()[::2]
     said = capsys.readouterr().err
     assert first in said

@@ -148,7 +148,7 @@ NARROW = WalLimits(bulk=1, linger_ms=10, unflushed=200)
 
 
 def test_a_full_channel_lets_batches_wait_in_their_order(store: MemoryStore) -> None:
-    """ZR-19. Also one that comes when there is room again waits behind those that came before."""
+    """ZR-19. A batch that comes when there is room again still waits for the earlier ones."""
     process = Process(store, 1, NARROW).start()
     process.channel.switch(4)
     gates = [process.send(value) for value in "abc"]

@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.docs.finding_pages import FINDINGS, PAGES, page, shown
-from tests.reports.browser import Browser, find_browser
+from tests.reports.browser import Browser
 
 WIDTHS = (360, 1_280, 2_000)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """A Chromium."""
-    command = find_browser()
-    if command is None:
-        pytest.skip("no Chromium is installed to open the page in")
-    with Browser(command) as found:
-        yield found
 
 
 def test_each_finding_has_a_page() -> None:
