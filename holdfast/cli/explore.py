@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
+
+from cyclopts import Parameter, validators
 
 from holdfast.cli.options import Names
 from holdfast.ir.errors import UsageError
@@ -11,6 +14,7 @@ from holdfast.ir.variants import load_variant
 from holdfast.runs.explorer.session import Session
 from holdfast.runs.loading import is_file, open_trace
 from holdfast.trace.line import looks_like_line
+from holdfast.trace.text import count
 
 
 def explore(
@@ -21,6 +25,7 @@ def explore(
     variant: Names = (),
     without: Names = (),
     model: str | None = None,
+    at: Annotated[int | None, Parameter(validator=validators.Number(gte=0))] = None,
 ) -> int:
     """Step through a run, see which other steps were enabled, and branch off.
 
@@ -39,8 +44,12 @@ def explore(
         Remove a rule, LABEL everywhere or LABEL@action in one action. May be repeated.
     model
         The model to replay a file or a line on: TARGET [SCOPE] [+VARIANT...] [-LABEL...].
+    at
+        The step of the run to begin at; otherwise the start.
     """
     session, note = open_session(what, scope=scope, variants=variant, removed=without, model=model)
+    if at is not None:
+        _begin(session, at)
     _check_terminal()
     try:
         # The explorer is an optional extra: no other command needs textual.
@@ -75,6 +84,13 @@ def open_session(
         raise UsageError("--scope, --variant and --without are for models; leave it out, or name it with --model")
     opened = open_trace(what, model=model)
     return Session(opened.trace, opened.replayer), opened.changed
+
+
+def _begin(session: Session, at: int) -> None:
+    last = len(session.run) - 1
+    if at > last:
+        raise UsageError(f"--at {at}: the run has {count(last, 'step')}; name one from 0 to {last}")
+    session.go(at)
 
 
 def _names_model(what: str) -> bool:

@@ -10,6 +10,7 @@ import pytest
 from holdfast.cli.app import main
 from holdfast.cli.explore import open_session
 from holdfast.ir.errors import UsageError
+from holdfast.runs.explorer.session import Session
 from holdfast.trace.line import to_line
 
 
@@ -56,6 +57,9 @@ def test_a_file_of_the_name_of_a_model_is_a_file(tmp_path: Path, monkeypatch: py
         (["FILE", "--scope", "tiny"], "--scope, --variant and --without are for models"),
         (["ownership"], "holdfast explore needs a terminal, and standard input is none; try `holdfast show`"),
         (["FILE"], "holdfast explore needs a terminal, and standard input is none; try `holdfast show`"),
+        (["FILE", "--at", "3"], "--at 3: the run has 2 steps; name one from 0 to 2"),
+        (["ownership", "--at", "1"], "--at 1: the run has 0 steps; name one from 0 to 0"),
+        (["FILE", "--at", "-1"], "--at"),
     ],
 )
 def test_one_line_and_exit_two(
@@ -66,6 +70,28 @@ def test_one_line_and_exit_two(
     out, err = capsys.readouterr()
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert said in err
+
+
+@pytest.mark.parametrize(("at", "shown"), [("0", 0), ("1", 1), ("2", 2)])
+def test_the_run_is_opened_at_a_step(
+    at: str, shown: int, counterexample: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first screen shows the state after that step, and the whole run beside it."""
+    sessions: list[Session] = []
+
+    class Screen:
+        return_code = 0
+
+        def __init__(self, session: Session, *_: object) -> None:
+            sessions.append(session)
+
+        def run(self) -> None:
+            """Nothing is drawn."""
+
+    monkeypatch.setattr("holdfast.cli.explore._check_terminal", lambda: None)
+    monkeypatch.setattr("holdfast.cli.explorer.app.Explorer", Screen)
+    assert main(["explore", str(counterexample), "--at", at]) == 0
+    assert [(session.at, len(session.run)) for session in sessions] == [(shown, 3)]
 
 
 def test_the_extra_is_named_where_it_is_missing(
