@@ -12,6 +12,7 @@ from holdfast import __version__
 from holdfast.check.rules.book import book_beside
 from holdfast.ir.errors import UsageError
 from holdfast.lower.layout import Value
+from holdfast.records.state_tables import StateTable, state_tables
 from holdfast.runs.missing import missing_rules
 from holdfast.runs.refusals import refusals
 from holdfast.runs.replay import Replayer
@@ -28,16 +29,6 @@ MOST_DRAWN = 300
 """The most steps of a run that is drawn: a longer diagram shows nothing."""
 MOST_REFUSALS = 200
 """The most steps of a run with what is refused and possible after each step."""
-
-
-@attrs.frozen
-class ShownCell:
-    """A cell of the state. ``home``: the element that it belongs to, "" for none. ``start``: its first value."""
-
-    index: int
-    name: str
-    home: str
-    start: str
 
 
 @attrs.frozen
@@ -59,6 +50,7 @@ class ShownChange:
 class NeededCell:
     """A cell that a step needed, with its value. ``writer``: the step that wrote it, 0 for the start."""
 
+    index: int
     name: str
     value: str
     writer: int
@@ -118,9 +110,9 @@ class ExplainedRun:
     """A run for its page.
 
     ``kind``: of its claim, "" without one. ``title``: the claim and what became of it. ``svg``, ``style``: the diagram,
-    "" for a long run, and its style sheet. ``start_met``: as ``met`` of a step. ``before``, ``decisive``: what the
-    property reads before the last step, and after it. ``led``: how many steps led to it, None if that is unknown.
-    ``rules``: what the ids mean that are named. ``with_rules``: None if no rule is removed.
+    "" for a long run, and its style sheet. ``tables``: the state at the start. ``start_met``: as ``met`` of a step.
+    ``before``, ``decisive``: what the property reads before the last step, and after it. ``led``: how many steps led to
+    it, None if that is unknown. ``rules``: what the ids mean that are named. ``with_rules``: None if none is removed.
     """
 
     holdfast: str
@@ -132,7 +124,7 @@ class ExplainedRun:
     replay: str
     svg: str
     style: str
-    cells: tuple[ShownCell, ...]
+    tables: tuple[StateTable, ...]
     steps: tuple[ExplainedStep, ...]
     start_met: Mapping[str, str]
     loop: int | None
@@ -181,7 +173,7 @@ def explained_run(trace: Trace, replayer: Replayer | None) -> ExplainedRun:
         replay=replay_command(trace) or "",
         svg=render_svg(trace) if trace.length <= MOST_DRAWN else "",
         style=STYLE,
-        cells=tuple(_cells(trace)),
+        tables=state_tables(trace),
         steps=tuple(steps),
         start_met=met.get(0, {}),
         loop=trace.loop,
@@ -199,7 +191,7 @@ def _with_rules(trace: Trace, replayer: Replayer | None, steps: Sequence[Explain
     found = None if replayer is None else guarded_run(replayer, trace)
     if found is None:
         return None
-    shown = {cell.name for cell in _cells(trace)}
+    shown = {name_of(cell) for cell in trace.cells if not cell.field.hidden}
     compared = [
         ComparedStep(
             number=step.number,
@@ -245,16 +237,7 @@ def _change(change: Change, index: int, found: Slice | None, cause: Cause | None
 def _needed(trace: Trace, found: Slice, cells: Sequence[int], at: int) -> list[NeededCell]:
     # A repeated step is the last one of a run, and no cell is asked for after it.
     values = trace.steps[at].values
-    return [NeededCell(name_of(trace.cells[cell]), _text(values[cell]), found.writer(cell, at)) for cell in cells]
-
-
-def _cells(trace: Trace) -> list[ShownCell]:
-    start = trace.steps[0].values
-    return [
-        ShownCell(index, name_of(cell), Change(cell, value, value).home, _text(value))
-        for index, (cell, value) in enumerate(zip(trace.cells, start, strict=True))
-        if not cell.field.hidden
-    ]
+    return [NeededCell(cell, name_of(trace.cells[cell]), _text(values[cell]), found.writer(cell, at)) for cell in cells]
 
 
 def _rules(run: ExplainedRun, replayer: Replayer | None) -> tuple[tuple[str, str], ...]:

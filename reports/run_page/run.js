@@ -5,23 +5,39 @@ const said = player.querySelector("output");
 const at = document.querySelector("#state .at");
 const steps = [...document.querySelectorAll(".step")];
 const drawn = new Map([...document.querySelectorAll("[data-step]")].map((each) => [Number(each.dataset.step), each]));
-const cells = new Map([...document.querySelectorAll(".state td")].map((each) => [each.dataset.cell, each]));
+const cells = new Map([...document.querySelectorAll(".state [data-cell]")].map((each) => [each.dataset.cell, each]));
 const changes = steps.map((step) => [...step.querySelectorAll(".changes > li")].map((each) => ({
   cell: cells.get(each.dataset.cell), old: each.querySelector("del").textContent, now: each.querySelector("ins").textContent,
 })));
+const needs = steps.map((step) => [...step.querySelectorAll("[data-needs]")].map((each) => cells.get(each.dataset.needs)));
+// The links in a step lead to the steps that wrote what it needed, and to those that need what it wrote.
+const tied = steps.map((step) => [...step.querySelectorAll(".changes a, .cells a")].map((each) => drawn.get(Number(each.hash.slice(6)))));
+const onwards = document.getElementById("onwards");
+const replay = document.getElementById("replay")?.textContent;
 let now = 0;
+
+const mark = (chosen) => {
+  steps[now].classList.toggle("now", chosen);
+  drawn.get(now)?.classList.toggle("now", chosen);
+  for (const change of changes[now]) change.cell?.classList.toggle("changed", chosen);
+  for (const cell of needs[now]) cell?.classList.toggle("needed", chosen);
+  for (const step of tied[now]) step?.classList.toggle("tied", chosen);
+};
+
+const command = () => {
+  // A run may have thousands of steps, and its command is as long.
+  if (onwards?.open) document.getElementById("explore").textContent = `${replay.replace("replay", "explore")} --at ${now}`;
+};
+onwards?.addEventListener("toggle", command);
 
 // Values change from step to step, forwards and backwards, so that no state has to be kept.
 const go = (wanted, { moves = true } = {}) => {
   const next = Math.max(0, Math.min(steps.length - 1, wanted));
-  for (const change of changes[now]) change.cell?.classList.remove("changed");
-  steps[now].classList.remove("now");
-  drawn.get(now)?.classList.remove("now");
+  mark(false);
   while (now < next) for (const change of changes[++now]) if (change.cell) change.cell.textContent = change.now;
   while (now > next) for (const change of changes[now--].toReversed()) if (change.cell) change.cell.textContent = change.old;
-  for (const change of changes[now]) change.cell?.classList.add("changed");
-  steps[now].classList.add("now");
-  drawn.get(now)?.classList.add("now");
+  mark(true);
+  command();
   slider.value = now;
   said.textContent = `Step ${now} of ${steps.length - 1}: ${steps[now].querySelector("h3").textContent.replace(/^\d+ /, "")}`;
   at.textContent = now ? `after step ${now}` : "at the start";
@@ -57,5 +73,5 @@ addEventListener("keydown", (event) => {
 for (const [number, each] of drawn) each.addEventListener("click", () => go(number));
 
 document.body.classList.add("playing");
-player.hidden = false;
+for (const each of [player, onwards, ...document.querySelectorAll(".played")]) if (each) each.hidden = false;
 go(asked() ?? 0, { moves: asked() !== null });

@@ -1,14 +1,13 @@
 """A run as one HTML page: its diagram, each step with what it changed and needed, and the state after it.
 
 Without its script the page lists all steps, and the state at the start. The script shows one step at a time, with the
-state after it, and follows the arrow keys, the slider, clicks in the diagram, and the fragment ``#step-N``.
+state after it, and marks what the step needed and which steps need it. It follows the arrow keys, the slider, clicks in
+the diagram, and the fragment ``#step-N``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from holdfast.records.explained_run import ExplainedRun, ShownCell
+from holdfast.records.explained_run import ExplainedRun
 from reports.page.document import document, drawing
 
 
@@ -25,11 +24,4 @@ def render(run: ExplainedRun) -> str:
         holdfast=run.holdfast,
         sections=sections,
         diagram=drawing(run.svg, run.style) if run.svg else None,
-        homes=list(_homes(run)),
     )
-
-
-def _homes(run: ExplainedRun) -> Iterator[tuple[str, list[ShownCell]]]:
-    """The elements of the run in the order of their first cell, each with its cells."""
-    for home in dict.fromkeys(cell.home for cell in run.cells):
-        yield home, [cell for cell in run.cells if cell.home == home]

@@ -10,9 +10,11 @@ import attrs
 import pytest
 
 from holdfast.cli.app import main
+from holdfast.ir.printable import printable
 from holdfast.records.judged_log import JudgedLog, LoggedEvent, Objection
 from reports.log_page.log_page import render
 from tests.reports.browser import Browser
+from tests.reports.nasty import NASTY
 from tests.spark.samples import HOSTILE
 
 EVENT = LoggedEvent("a.log:7", "commit(s=1)")
@@ -80,21 +82,33 @@ def test_a_log_that_conforms_has_a_page(tmp_path: Path) -> None:
     assert "rules never decisive" in page
 
 
+def named(text: str) -> JudgedLog:
+    """A judged log in which all texts are this one."""
+    event = LoggedEvent(text, text)
+    reason = Objection(text, text, text, 1)
+    return attrs.evolve(
+        LOG, headline=text, event=event, reasons=(reason,), also=((event, text),), nearby=(text,), last=(event,),
+        run=(text,), scope=((text, text),),
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_texts_of_a_log_are_only_text(name: str) -> None:
     """Lines of a log with markup, control and bidirectional characters add no element, and none of these characters."""
-
-    def named(text: str) -> JudgedLog:
-        event = LoggedEvent(text, text)
-        reason = Objection(text, text, text, 1)
-        return attrs.evolve(
-            LOG, headline=text, event=event, reasons=(reason,), also=((event, text),), nearby=(text,), last=(event,),
-            run=(text,), scope=((text, text),),
-        )  # fmt: skip
-
     page = render(named(name))
     assert re.findall(r"<[a-z/!]+", page) == re.findall(r"<[a-z/!]+", render(named("plain")))
     assert not re.search("[\x00-\x09\x0b-\x1f\u202a-\u202e\u2066-\u2069]", page)
+
+
+def test_nasty_lines_run_and_load_nothing(browser: Browser, tmp_path: Path) -> None:
+    """In a browser a line of the log is text, whatever it holds."""
+    path = tmp_path / "log.html"
+    for name in NASTY:
+        path.write_text(render(named(name)), encoding="utf-8")
+        browser.open(path)
+        assert (browser.said, browser.asked) == ([], []), name
+        assert printable(name) in browser.evaluate("document.body.textContent"), name
+        assert browser.evaluate("typeof pwned") == "undefined", name
 
 
 @pytest.mark.parametrize("width", [360, 1280, 2000])

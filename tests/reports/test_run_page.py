@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import attrs
 import pytest
 
 from holdfast.cli.app import main
+from holdfast.cli.explore import open_session
+from holdfast.ir.printable import printable
 from holdfast.records.explained_run import ExplainedRun, explained_run
+from holdfast.records.state_tables import ShownCell, StateRow, StateTable
 from holdfast.runs.loading import open_trace
 from holdfast.trace.line import to_line
 from reports.run_page.run_page import render
 from tests.live.asking import answer, edited
 from tests.reports.browser import Browser
+from tests.reports.nasty import NASTY
 from tests.spark.samples import HOSTILE
 
 FINDINGS = Path(__file__).parents[2] / "docs" / "findings"
@@ -27,6 +33,7 @@ def line_of(page: str) -> str:
     return LINE.findall((FINDINGS / f"{page}.md").read_text(encoding="utf-8"))[0]
 
 
+@cache
 def run_of(page: str) -> ExplainedRun:
     """The run of a finding."""
     opened = open_trace(line_of(page))
@@ -92,9 +99,10 @@ def renamed(run: ExplainedRun, name: str) -> ExplainedRun:
     """A run with one step, in which everything has one name."""
     change = attrs.evolve(run.steps[0].changes[0], name=name, old=name, new=name)
     step = attrs.evolve(run.steps[0], call=name, missing=name, refused=name, met={name: name}, changes=(change,))
-    cell = attrs.evolve(run.cells[0], name=name, home=name, start=name)
+    cell = ShownCell(0, name, name)
+    table = StateTable(name, (name,), (StateRow(name, (cell,)),))
     return attrs.evolve(
-        run, title=name, sentence=name, about=name, conclusion=name, replay=name, steps=(step,), cells=(cell,),
+        run, title=name, sentence=name, about=name, conclusion=name, replay=name, steps=(step,), tables=(table,),
         rules=((name, name),),
     )  # fmt: skip
 
@@ -191,7 +199,7 @@ def test_the_page_opens_silently(browser: Browser, pages: Callable[[str], Path],
 
 
 SHOWN = "[...document.querySelectorAll('.step')].filter(each => each.checkVisibility()).map(each => each.id).join()"
-OPENED = "[...document.querySelectorAll('.state tr')].find(each => each.textContent.includes('opened[s1]')).lastChild"
+OPENED = "document.querySelector('.state [title=\"opened[s1]\"]')"
 
 
 def test_a_reader_goes_through_the_steps(browser: Browser, pages: Callable[[str], Path]) -> None:
@@ -203,7 +211,7 @@ def test_a_reader_goes_through_the_steps(browser: Browser, pages: Callable[[str]
     browser.evaluate(key.format("ArrowRight"))
     assert browser.evaluate(SHOWN) == "step-1"
     assert browser.evaluate("location.hash") == "#step-1"
-    assert browser.evaluate(f"{OPENED}.textContent + {OPENED}.className") == "Truechanged"
+    assert browser.evaluate(f"{OPENED}.textContent + {OPENED}.className") == "Truechanged needed"
     browser.evaluate("slider.value = 3; slider.dispatchEvent(new Event('input'))")
     assert browser.evaluate(SHOWN) == "step-3"
     assert browser.evaluate(f"{OPENED}.textContent") == "False"
@@ -217,6 +225,44 @@ def test_a_reader_goes_through_the_steps(browser: Browser, pages: Callable[[str]
     assert browser.evaluate(SHOWN).count("step-") == 7
 
 
+def test_the_state_shows_what_each_process_holds(browser: Browser, pages: Callable[[str], Path]) -> None:
+    """What p1 and p3 hold of s1 is in their columns; what the system holds of it is in a column of its own."""
+    browser.open(pages("AM-20"))
+    browser.evaluate("go(6)")
+    table = "[...document.querySelectorAll('.state')].find(each => each.caption.innerText === 'About s1')"
+    row = "[...[...table.rows].find(each => each.cells[0].innerText === '{}').cells].map(each => each.innerText).join()"
+    said = {name: browser.evaluate(f"(() => {{ const table = {table}; return {row.format(name)}; }})()") for name in
+            ("Variable", "epoch", "handle")}  # fmt: skip
+    assert said == {"Variable": "Variable,system,p1,p2,p3,p4", "epoch": "epoch,2,,,,", "handle": "handle,,1,0,2,0"}
+
+
+TIED = "[...document.querySelectorAll('.tied')].map(each => each.dataset.step).join()"
+
+
+def test_a_step_marks_what_it_needed(browser: Browser, pages: Callable[[str], Path]) -> None:
+    """Step 5 needs the epoch that step 1 wrote, and step 6 needs it closed; the marks go with the step."""
+    browser.open(pages("AM-20"))
+    browser.evaluate("go(5)")
+    tied = set(browser.evaluate(TIED).split(","))
+    assert {"1", "6"} <= tied
+    assert "5" not in tied
+    assert "epoch[s1]" in browser.evaluate("[...document.querySelectorAll('.needed')].map(each => each.title).join()")
+    browser.evaluate("go(0)")
+    assert browser.evaluate("document.querySelectorAll('.tied, .needed, .changed').length") == 0
+
+
+def test_the_page_has_the_command_that_goes_on(browser: Browser, pages: Callable[[str], Path]) -> None:
+    """The command names the step that is shown, and opens the run there."""
+    browser.open(pages("AM-20"))
+    browser.evaluate("go(3); document.querySelector('#onwards summary').click()")
+    browser.evaluate("go(4)")
+    command = shlex.split(browser.evaluate("new Promise(done => setTimeout(() => done(explore.textContent)))"))
+    assert command[:2] == ["holdfast", "explore"]
+    assert command[3:] == ["--at", "4"]
+    session, _ = open_session(command[2])
+    assert len(session.run) == 7
+
+
 def test_without_scripts_all_steps_are_there_to_read(browser: Browser, pages: Callable[[str], Path]) -> None:
     """Without scripts the page hides the controls that need them, and shows everything else."""
     browser.open(pages("AM-20"), scripts=False)
@@ -224,6 +270,29 @@ def test_without_scripts_all_steps_are_there_to_read(browser: Browser, pages: Ca
     text = browser.evaluate("document.body.innerText")
     for said in ("violated after 6 steps", "holdfast replay", "open(p=p3, s=s1, e=2, heard=True)", "needed by step 6"):
         assert said in text
+
+
+MADE_OF = "[...document.querySelectorAll('*')].map(each => each.tagName + each.getAttributeNames()).join()"
+
+
+@pytest.mark.parametrize("name", NASTY)
+def test_nasty_texts_are_shown_as_text(browser: Browser, tmp_path: Path, name: str) -> None:
+    """A name, a label, a sentence or a file's name with markup, quotes or controls is text: it runs and loads nothing.
+
+    The page has the same elements, with the same attributes, as with an ordinary name.
+    """
+    run, made_of = run_of("CA-42"), []
+    for each in ("ordinary", name):
+        path = tmp_path / "run.html"
+        path.write_text(render(renamed(run, each)), encoding="utf-8")
+        browser.open(path)
+        browser.evaluate("go(1)")
+        assert (browser.said, browser.asked) == ([], [])
+        made_of.append(browser.evaluate(MADE_OF))
+    assert made_of[0] == made_of[1]
+    assert printable(name) in browser.evaluate("document.querySelector('h1').textContent")
+    assert printable(name) in browser.evaluate("document.querySelector('.state td').textContent")
+    assert browser.evaluate("typeof pwned") == "undefined"
 
 
 def test_a_loop_has_no_last_step(browser: Browser, tmp_path: Path) -> None:
@@ -234,10 +303,10 @@ def test_a_loop_has_no_last_step(browser: Browser, tmp_path: Path) -> None:
     path.write_text(render(explained_run(opened.trace, opened.replayer)), encoding="utf-8")
     browser.open(path)
     browser.evaluate("go(1)")
-    before = browser.evaluate("document.querySelector('.homes').innerText")
+    before = browser.evaluate("document.querySelector('.tables').innerText")
     browser.evaluate("document.querySelector('[data-go=last]').click()")
     assert browser.evaluate(SHOWN) == "step-4"
-    assert browser.evaluate("document.querySelector('.homes').innerText") == before
+    assert browser.evaluate("document.querySelector('.tables').innerText") == before
     browser.evaluate("document.querySelector('[data-go=on]').click()")
     assert browser.evaluate(SHOWN) == "step-2"
     assert (
