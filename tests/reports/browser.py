@@ -37,6 +37,33 @@ os.execvp(sys.argv[3], sys.argv[3:])
 """
 """Start a command with two pipes as its descriptors 3 and 4."""
 
+HEIGHT = 900
+"""Of a window, in pixels."""
+
+COMPARE = """async (...addresses) => {
+  const [one, other] = await Promise.all(addresses.map(async (address) => {
+    const image = new Image();
+    image.src = address;
+    await image.decode();
+    const canvas = document.createElement("canvas");
+    [canvas.width, canvas.height] = [Math.ceil(image.width / 5), Math.ceil(image.height / 5)];
+    const context = canvas.getContext("2d");
+    context.imageSmoothingQuality = "high";
+    context.drawImage(image, 0, 0, canvas.width, canvas.height);
+    const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
+    return { size: `${image.width} ${image.height}`, data };
+  }));
+  if (one.size !== other.size) return 1;
+  let [differs, stands] = [0, 0];
+  one.data.forEach((value, index) => {
+    const [mine, yours] = [value - one.data[index % 4], other.data[index] - other.data[index % 4]];
+    differs += Math.abs(value - other.data[index]);
+    stands += Math.max(Math.abs(mine), Math.abs(yours), Math.abs(value - other.data[index]));
+  });
+  return stands ? differs / stands : 0;
+}"""
+"""The share of what two images show, above the colours of their first pixels, in which they differ."""
+
 LIMIT = 60
 """Seconds to wait for an answer that takes milliseconds. A browser that hangs fails the test."""
 
@@ -98,14 +125,18 @@ class Browser:
     def open(self, page: Path, *, width: int = 1280, dark: bool = False, scripts: bool = True) -> None:
         """Show a page in a window of this width, with a light or dark colour scheme, with or without scripts."""
         self.said, self.asked, self._loaded = [], [], False
-        self._ask("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+        self._ask("Emulation.setDeviceMetricsOverride", width=width, height=HEIGHT, deviceScaleFactor=1, mobile=False)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self._ask("Emulation.setEmulatedMedia", features=[scheme])
         self._ask("Emulation.setScriptExecutionDisabled", value=not scripts)
-        self._ask("Page.navigate", url=page.as_uri())
+        self._go(page.as_uri())
+        self.asked.remove(page.as_uri())
+
+    def _go(self, address: str) -> None:
+        self._loaded = False
+        self._ask("Page.navigate", url=address)
         while not self._loaded:
             self._take()
-        self.asked.remove(page.as_uri())
 
     def evaluate(self, script: str) -> Any:
         """The value of a JavaScript expression in the page."""
@@ -118,6 +149,21 @@ class Browser:
         """A screenshot of the window or of the whole page, as PNG."""
         answer = self._ask("Page.captureScreenshot", captureBeyondViewport=whole)
         return base64.b64decode(answer["data"])
+
+    def small_screenshot(self, width: int) -> bytes:
+        """A screenshot of the window in this width, a quarter as large, as PNG."""
+        clip = {"x": 0, "y": 0, "width": width, "height": HEIGHT, "scale": 0.25}
+        return base64.b64decode(self._ask("Page.captureScreenshot", clip=clip)["data"])
+
+    def difference(self, one: bytes, other: bytes) -> float:
+        """By how much two images differ, from 0 to 1: the share of what stands on their grounds. Leaves the page.
+
+        Both are reduced to blocks of some pixels, so that letters of another font differ little.
+        """
+        self._go("about:blank")
+        images = ", ".join(f"'data:image/png;base64,{base64.b64encode(each).decode()}'" for each in (one, other))
+        found: float = self.evaluate(f"({COMPARE})({images})")
+        return found
 
     # The protocol ------------------------------------------------------------------------------------------------
 
