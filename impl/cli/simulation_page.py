@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from holdfast import __version__
 from holdfast.records.system_run import SystemMoment, SystemRun, VerdictKind
-from impl.cli.finding import SimulationFinding, commands
+from impl.cli.finding import SimulationFinding, commands, mended_of
 from impl.cli.simulation_drawing import drawing
 from impl.oracles.verdict import Violation
-from impl.sim.check import CheckResult, Question
+from impl.sim.case_file import SimulationCase
+from impl.sim.check import CheckResult, Question, check
 from impl.sim.summary import title
 from impl.sim.timeline import rows
 
@@ -46,6 +47,27 @@ def simulated_run(question: Question, checked: CheckResult, finding: SimulationF
         left_out=max(0, len(moments) - MOST_MOMENTS),
         commands=tuple(_commands(finding)),
     )
+
+
+def kept_run(case: SimulationCase) -> SystemRun | None:
+    """The run of a case, made again; None if it no longer violates what the case names."""
+    checked = check(case.question())
+    found = next((each for each in checked.violations if each.oracle == case.violation.oracle), None)
+    if found is None:
+        return None
+    finding = SimulationFinding(
+        seed=case.seed,
+        violation=found,
+        case=case,
+        before=(len(case.script), len(case.faults)),
+        runs=0,
+        complete=False,
+        path=None,
+        mended=mended_of(case),
+        moments=(),
+        shown=checked,
+    )
+    return simulated_run(case.question(), checked, finding)
 
 
 def _verdict(checked: CheckResult, finding: SimulationFinding | None) -> tuple[VerdictKind, str]:

@@ -130,9 +130,16 @@ def read_case(path: Path, name: str) -> SimulationCase:
         if path.exists() and not path.is_file():
             # A pipe may wait for ever, and a device such as /dev/zero has no end.
             raise CaseError(f"{name}: is no plain file; give a file that `holdfast simulate` has kept")
-        case = msgspec.json.decode(path.read_bytes(), type=SimulationCase)
+        data = path.read_bytes()
     except OSError as error:
         raise CaseError(f"{name}: cannot be read: {error.strerror}; mend that, or name another file") from None
+    return parse_case(data, name)
+
+
+def parse_case(data: bytes | str, name: str) -> SimulationCase:
+    """The case in the bytes or the text of a file. ``name``: the file's name in messages. Raises CaseError."""
+    try:
+        case = msgspec.json.decode(data, type=SimulationCase)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         remedy = "give a file that `holdfast simulate` has kept"
         raise CaseError(f"{name}: {_printable(str(error))}; {remedy}") from None

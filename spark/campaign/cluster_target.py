@@ -16,10 +16,12 @@ import msgspec
 from msgspec.structs import replace
 
 from holdfast.check.walk.result import StopFigures
+from holdfast.records.system_run import SystemRun
 from impl.cli.question import drawn_question
+from impl.cli.simulation_page import kept_run
 from impl.oracles.verdict import Violation
 from impl.rules import guards, refused, sources
-from impl.sim.case_file import case_of, labels, text
+from impl.sim.case_file import CaseError, case_of, labels, parse_case, text
 from impl.sim.check import CheckResult, Question, check
 from impl.sim.coverage import Moment, RunCoverage, coverage_of, events
 from impl.sim.descent import ParentRun, descend
@@ -159,6 +161,14 @@ def without_numbers(message: str) -> str:
     """A message whose numbers are replaced by N, and several of them in a row by one."""
     named = re.sub(r"\d+(?:\.\d+)*", "N", message)
     return re.sub(r"\bN(?:(?:, | and |, and )N\b)+", "N", named)
+
+
+def run_of_case(case: str) -> SystemRun | None:
+    """The run of a kept case, made again; None if the case is damaged, or the code no longer has its violation."""
+    try:
+        return kept_run(parse_case(case, "the case"))
+    except CaseError:
+        return None
 
 
 def _parent(case: bytes) -> ParentRun:

@@ -12,6 +12,9 @@ from typing import Any
 
 import attrs
 
+MOST_SHOWN = 25
+"""The most findings that a campaign's page shows. The page says how many it leaves out."""
+
 
 @attrs.frozen(kw_only=True)
 class ShrunkRun:

@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Annotated
 
 from holdfast.check.budget import Budget, Meter
 from holdfast.check.result import HOLDS
+from holdfast.cli import output_files
 from holdfast.cli.options import RUNS
-from holdfast.cli.output import note, say, write
+from holdfast.cli.output import cannot_write, note, say, write
 from holdfast.cli.output_files import PageFile
-from holdfast.cli.reporting import GROUP, NO_REPORTS, Reports
+from holdfast.cli.reporting import GROUP, NO_REPORTS, Reports, renderer
 from holdfast.cli.walk import depth_of_runs
 from holdfast.ir.errors import UsageError
 from holdfast.ir.scopes import scope_of_runs
 from holdfast.ir.variants import load_variant
+from holdfast.records.explained_run import ExplainedRun
+from holdfast.trace.text import count
 from spark.campaign.blind import BlindComparison, compare_with_blind
 from spark.campaign.config import CLUSTER, LEAST_CLUSTERS, Config, traces_per_unit
 from spark.campaign.difference import compare, render_difference
 from spark.campaign.engine import check_same
 from spark.campaign.estimate import MeasuredCosts, check_numbers, measured, parse_count, render_plan
 from spark.campaign.estimate import plan as plan_for
+from spark.campaign.findings import MOST_SHOWN
 from spark.campaign.reading import read_campaign
 from spark.campaign.record import campaign_record
+from spark.campaign.run_pages import run_of
 from spark.campaign.summary import Summary, summarise
 from spark.campaign.tables import TIMING, to_parquet
 from spark.campaign.targets import check_model, check_name, target_of
@@ -72,7 +79,8 @@ def report(
 ) -> int:
     """Write a page about a campaign: rates, coverage, saturation, and the findings with their runs.
 
-    The page is one file that needs no network. It lies beside the tables, as report.html.
+    The page is one file that needs no network. It lies beside the tables, as report.html. It links a page for the
+    run of each finding, in the folder report.runs beside it.
 
     Parameters
     ----------
@@ -100,12 +108,17 @@ def report(
         check_model(config, model, storage.name)
     summary = summarise(storage)
     other = None if blind is None else compare_with_blind(summary, summarise(_storage(blind, s3)))
-    page = _renderer()(summary, other)
-    if html is not None:
-        write(html, page)
-    else:
-        storage.write(PAGE, page.encode())
+    folder = f"{(html or Path(PAGE)).stem}.runs"
+    runs = _run_pages(summary, folder)
+    page = _renderer()(summary, other, {signature: address for signature, (address, _) in runs.items()})
+    for address, text in (*runs.values(), (html.name if html is not None else PAGE, page)):
+        if html is None:
+            storage.write(address, text.encode())
+        else:
+            _write_page(html.parent / address, text)
     say(f"The page is {html or storage.name.rstrip('/') + '/' + PAGE}.")
+    if runs:
+        say(f"It links {count(len(runs), 'page')} of runs in the folder {folder} beside it.")
     code = exit_code(summary, begun.config, None, begun.deadlock)
     if asked:
         check_same(storage, begun, target_of(config, model))
@@ -233,12 +246,34 @@ def _measure(name: str, scope: str | None, depth: int | None, traces: int) -> Me
     )
 
 
-def _renderer() -> Callable[[Summary, BlindComparison | None], str]:
+def _renderer() -> Callable[[Summary, BlindComparison | None, Mapping[str, str]], str]:
     """The function that renders the page, found through the entry points of the reports.
 
     Raises UsageError if it is not installed.
     """
     for found in entry_points(group=GROUP, name="html"):
-        renderer: Callable[[Summary, BlindComparison | None], str] = found.load()
-        return renderer
+        loaded: Callable[[Summary, BlindComparison | None, Mapping[str, str]], str] = found.load()
+        return loaded
     raise UsageError(f"no renderer for pages is installed (entry points {GROUP}); install holdfast again")
+
+
+def _run_pages(summary: Summary, folder: str) -> dict[str, tuple[str, str]]:
+    """By signature of a finding: the address and the text of the page of its run."""
+    pages = {}
+    for finding in summary.findings[:MOST_SHOWN]:
+        # The signature names a file, and the tables may be from anywhere.
+        named = re.fullmatch("[0-9a-f]{12}", finding.signature) is not None
+        run = run_of(summary, finding) if named else None
+        if run is not None:
+            render = renderer("run" if isinstance(run, ExplainedRun) else "system")
+            pages[finding.signature] = f"{folder}/{finding.signature}.html", render(run)
+    return pages
+
+
+def _write_page(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(exist_ok=True)
+    except OSError as error:
+        raise cannot_write(path.parent, error) from error
+    output_files.PAGE.check(path)
+    write(path, text)

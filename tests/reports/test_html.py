@@ -15,7 +15,8 @@ import pytest
 
 from holdfast.ir.printable import printable
 from holdfast.trace.views.svg import STYLE
-from spark.campaign.page.html import MOST_ACTIONS, MOST_FINDINGS, MOST_RULES, MOST_STEPS, render
+from spark.campaign.findings import MOST_SHOWN
+from spark.campaign.page.html import MOST_ACTIONS, MOST_RULES, MOST_STEPS, render
 from spark.campaign.saturation import new_steps
 from spark.campaign.summary import RuleSum, Summary
 from tests.reports.browser import Browser
@@ -176,8 +177,8 @@ def test_equal_summaries_give_equal_bytes(made: Callable[[str], Summary]) -> Non
 def test_the_page_says_what_it_leaves_out(made: Callable[[str], Summary]) -> None:
     """Findings, the actions of the matrix and rules are limited. The page says how many more there are."""
     page = render(made("40 findings"))
-    assert page.count('<article class="finding"') == MOST_FINDINGS
-    assert f"{40 - MOST_FINDINGS} more, met more seldom, are left out" in page
+    assert page.count('<article class="finding"') == MOST_SHOWN
+    assert f"{40 - MOST_SHOWN} more, met more seldom, are left out" in page
     assert f"{60 - MOST_ACTIONS} actions that were taken more seldom are left out" in render(made("60 actions"))
     rules = tuple(RuleSum("only", f"R-{number}", 1, 1) for number in range(MOST_RULES + 7))
     assert "7 more rows are left out" in render(attrs.evolve(made("one action"), rules=rules))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import attrs
@@ -22,17 +22,16 @@ from holdfast.trace.views.svg import STYLE, render_svg
 from reports.page.document import document, drawing
 from spark.campaign.blind import BlindComparison
 from spark.campaign.estimate import size, span
-from spark.campaign.findings import Finding
+from spark.campaign.findings import MOST_SHOWN, Finding
 from spark.campaign.page.plot import compact, growth_plot
 from spark.campaign.saturation import Point, Saturation, new_steps, sentence
 from spark.campaign.summary import RuleSum, Summary
 from spark.campaign.text import answer
 from spark.campaign.words import Words, rate
 
-MOST_FINDINGS = 25
 MOST_RULES = 500
 MOST_ACTIONS = 40
-"""The most findings, rows of rules, and actions in the matrix. The page says how many it leaves out."""
+"""The most rows of rules, and actions in the matrix. The page says how many it leaves out."""
 
 MOST_STEPS = 200
 """The most steps of a run that is drawn as a diagram; a longer run is shown as text only."""
@@ -55,10 +54,14 @@ SECTIONS = (
 )
 
 
-def render(summary: Summary, blind: BlindComparison | None = None) -> str:
-    """The page of a campaign as HTML text. ``blind``: what a blind campaign has reached beside a guided one."""
+def render(summary: Summary, blind: BlindComparison | None = None, pages: Mapping[str, str] | None = None) -> str:
+    """The page of a campaign as HTML text.
+
+    ``blind``: what a blind campaign has reached beside a guided one. ``pages``: by signature of a finding, the address
+    of the page of its run.
+    """
     word, _, said = answer(summary).partition(": ") if summary.verdict == "violated" else (answer(summary), "", "")
-    findings = [_finding(finding, summary.words) for finding in summary.findings[:MOST_FINDINGS]]
+    findings = [_finding(finding, summary.words) for finding in summary.findings[:MOST_SHOWN]]
     rules = summary.rules[:MOST_RULES]
     explained = _explained(summary, findings, rules)
     most_taken = max((action.taken for action in summary.actions), default=0)
@@ -76,7 +79,7 @@ def render(summary: Summary, blind: BlindComparison | None = None) -> str:
         stops=[_Stop(stop, WHY.get(stop.reason, stop.reason), 100 * stop.runs / summary.runs)
                for stop in summary.stops if stop.runs],
         findings=findings,
-        more_findings=max(0, len(summary.findings) - MOST_FINDINGS),
+        more_findings=max(0, len(summary.findings) - MOST_SHOWN),
         growths=[_growth(title, each) for title, each in _kinds(summary)],
         actions=[(action, _share(action.taken, most_taken)) for action in summary.actions],
         rules=[(rule, _share(rule.decisive, most_decisive)) for rule in rules],
@@ -86,6 +89,7 @@ def render(summary: Summary, blind: BlindComparison | None = None) -> str:
         explained=explained,
         words=summary.words,
         blind=blind,
+        pages=pages or {},
     )  # fmt: skip
 
 
