@@ -84,6 +84,7 @@ VERBS = (
     "explore",
     "shrink",
     "diff",
+    "graph",
     "conform",
     "rule",
     "verify",

@@ -189,6 +189,7 @@ def commands(line: str) -> tuple[tuple[str, ...], ...]:
         ("explore", "run.itf.json"),
         ("shrink", line, "--budget", "200", "--itf", "made/s.json"),
         ("shrink", "run.itf.json", "--json", "--budget", "200"),
+        ("graph", "counter.py", "--html", "made/g.html"),
         ("diff", "counter.py", "counter.py-CT-01", "--scope", "tiny", "--cores", "1"),
         ("diff", "lease.py", "lease.py", "--scope", "tiny", "--json", "--budget", "3s", "--cores", "1"),
         ("conform", "ownership", "log.ndjson", "--budget", "5s"),

@@ -56,6 +56,7 @@ COMMANDS: dict[str, LongCommand] = {
     "show": _of("show", "run.itf.json", "--model", "lease.py", "--why", "--diagram", "--rules"),
     "shrink": _of("shrink", LINE),
     "diff": _of("diff", "ownership", "ownership-ST-14", "--scope", "tiny"),
+    "graph": _of("graph", "controller_tables", "--html", "made/g.html"),
     "conform": _of("conform", "ownership", "long.ndjson", "--run", "made/run.py"),
     "rule": _of("rule", "ST-14", "CK-01.flag"),
     "verify": _of("verify", "--only", "counter", "--only", "check"),

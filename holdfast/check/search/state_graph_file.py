@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeAlias
 
 import networkx as nx
 
@@ -15,6 +16,9 @@ from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Scope, System
 from holdfast.lower.python.interpreter import Interpreter
 from holdfast.trace.text import is_blank
+
+NumberedGraph: TypeAlias = "nx.MultiDiGraph[int]"
+"""States by their numbers, with the attributes that ``state_graph`` names."""
 
 LIMIT = 5_000
 """The largest number of states that are drawn. Nobody can read more, and few programs can lay them out."""
@@ -42,12 +46,13 @@ def check_suffix(path: Path) -> None:
         raise UsageError(f"{path}: the suffix names no format for graphs; use {' or '.join(SUFFIXES)}")
 
 
-def state_graph(system: System, scope: Scope, *, limit: int = LIMIT) -> nx.MultiDiGraph[int]:
+def state_graph(system: System, scope: Scope, *, limit: int = LIMIT) -> NumberedGraph:
     """The graph of all reachable states, with a node for each state and an edge for each step.
 
     Attributes of a node: ``label``, the cells that are not False, None or 0; ``initial``; ``violates``, the names of
-    the invariants and lemmas that fail in the state. Attributes of an edge: ``label``, the action with its arguments;
-    ``violates``, the names of the step properties that the step violates.
+    the invariants and lemmas that fail in the state; ``reaches``, the names of the witnesses that hold there.
+    Attributes of an edge: ``label``, the action with its arguments; ``violates``, the names of the step properties that
+    the step violates.
 
     Raises UsageError for more than ``limit`` states.
     """
@@ -57,6 +62,7 @@ def state_graph(system: System, scope: Scope, *, limit: int = LIMIT) -> nx.Multi
     graph: nx.MultiDiGraph[int] = nx.MultiDiGraph(name=f"{system.name}, scope {scope.name}")
     # The loop appends to the list that it runs over: the list is the queue of the breadth-first search.
     waiting = list(starts)
+    witnesses = list(system.of_kind("witness"))
     for state in waiting:
         if len(numbers) > limit:
             raise UsageError(
@@ -64,8 +70,13 @@ def state_graph(system: System, scope: Scope, *, limit: int = LIMIT) -> nx.Multi
                 "choose a smaller scope"
             )
         violated = [prop.name for prop in machine.checked if not machine.holds(prop, state)]
+        reached = [witness.name for witness in witnesses if machine.holds(witness, state)]
         graph.add_node(
-            numbers[state], label=_label(machine, state), initial=state in starts, violates=", ".join(violated)
+            numbers[state],
+            label=_label(machine, state),
+            initial=state in starts,
+            violates=", ".join(violated),
+            reaches=", ".join(reached),
         )
         for index, action in enumerate(system.actions):
             # Sorted, so that the numbers do not depend on the order in which an engine lists successors.
