@@ -123,7 +123,7 @@ def commands(line: str) -> tuple[tuple[str, ...], ...]:
     """The good commands: each verb, with each kind of file that it reads. ``line``: a replay line."""
     return (
         ("check", "counter.py", "--scope", "tiny"),
-        ("check", "lease.py", "--scope", "tiny", "--budget", "2000states"),
+        ("check", "lease.py", "--scope", "tiny", "--budget", "2000states", "--html", "made/check.html"),
         (
             "check",
             "lease.py",
@@ -186,19 +186,19 @@ def commands(line: str) -> tuple[tuple[str, ...], ...]:
         ("show", "tlc.txt", "--model", "counter.py"),
         ("show", line, "--refused", "--rules", "--full", "--html", "made/a.html"),
         ("show", "run.itf.json", "--only", "epoch", "--svg", "made/a.svg"),
-        ("explore", "run.itf.json"),
+        ("explore", "run.itf.json", "--at", "1"),
         ("shrink", line, "--budget", "200", "--itf", "made/s.json"),
         ("shrink", "run.itf.json", "--json", "--budget", "200"),
         ("graph", "counter.py", "--html", "made/g.html"),
-        ("diff", "counter.py", "counter.py-CT-01", "--scope", "tiny", "--cores", "1"),
+        ("diff", "counter.py", "counter.py-CT-01", "--scope", "tiny", "--cores", "1", "--html", "made/d.html"),
         ("diff", "lease.py", "lease.py", "--scope", "tiny", "--json", "--budget", "3s", "--cores", "1"),
-        ("conform", "ownership", "log.ndjson", "--budget", "5s"),
+        ("conform", "ownership", "log.ndjson", "--budget", "5s", "--html", "made/l.html"),
         ("conform", "ownership", "events.ndjson", "--map", "ownership", "--budget", "5s", "--json"),
         ("conform", "ownership", "-", "--run", "made/run.py", "--budget", "5s"),
         ("rule", "ST-14", "CK-01.flag"),
         ("rule", "ST-14", "--json"),
         ("verify", "--only", "counter", "--only", "check", "--budget", "10s", "--junit", "made/v.xml"),
-        ("simulate", "--seed", "3", "--steps", "8", "--budget", "5s"),
+        ("simulate", "--seed", "3", "--steps", "8", "--budget", "5s", "--html", "made/sim.html"),
         ("simulate", "--seeds", "1..3", "--steps", "5", "--jobs", "1", "--budget", "5s", "--json", "--keep", "made"),
         ("simulate", "case.json", "--timeline", "--budget", "5s"),
         (
@@ -215,7 +215,7 @@ def commands(line: str) -> tuple[tuple[str, ...], ...]:
             "5s",
         ),
         ("scenario", "run", "mine.yaml", "--junit", "made/s.xml"),
-        ("scenario", "run", "mine.yaml", "--failover-at", "1", "--json"),
+        ("scenario", "run", "mine.yaml", "--failover-at", "1", "--json", "--html", "made/sc.html"),
         ("scenario", "new", "made/other"),
         ("scenario", "schema"),
         (
