@@ -29,6 +29,8 @@ MOST_DRAWN = 300
 """The most steps of a run that is drawn: a longer diagram shows nothing."""
 MOST_REFUSALS = 200
 """The most steps of a run with what is refused and possible after each step."""
+MOST_NEEDED = 2_000
+"""The most cells that steps needed and a page lists; the last steps come first. They would make a page of many MB."""
 
 
 @attrs.frozen
@@ -110,7 +112,8 @@ class ExplainedRun:
     """A run for its page.
 
     ``kind``: of its claim, "" without one. ``title``: the claim and what became of it. ``svg``, ``style``: the diagram,
-    "" for a long run, and its style sheet. ``tables``: the state at the start. ``start_met``: as ``met`` of a step.
+    "" for a long run, and its style sheet. ``told_from``: the first step that
+    tells what it needed. ``tables``: the state at the start. ``start_met``: as ``met`` of a step.
     ``before``, ``decisive``: what the property reads before the last step, and after it. ``led``: how many steps led to
     it, None if that is unknown. ``rules``: what the ids mean that are named. ``with_rules``: None if none is removed.
     """
@@ -124,6 +127,7 @@ class ExplainedRun:
     replay: str
     svg: str
     style: str
+    told_from: int
     tables: tuple[StateTable, ...]
     steps: tuple[ExplainedStep, ...]
     start_met: Mapping[str, str]
@@ -162,6 +166,7 @@ def explained_run(trace: Trace, replayer: Replayer | None) -> ExplainedRun:
                 refused=event.step.refused or "",
             )
         )
+    told_from, steps = _with_needs_of_the_last(steps)
     claim = trace.claim
     run = ExplainedRun(
         holdfast=__version__,
@@ -173,6 +178,7 @@ def explained_run(trace: Trace, replayer: Replayer | None) -> ExplainedRun:
         replay=replay_command(trace) or "",
         svg=render_svg(trace) if trace.length <= MOST_DRAWN else "",
         style=STYLE,
+        told_from=told_from,
         tables=state_tables(trace),
         steps=tuple(steps),
         start_met=met.get(0, {}),
@@ -185,6 +191,15 @@ def explained_run(trace: Trace, replayer: Replayer | None) -> ExplainedRun:
         with_rules=_with_rules(trace, replayer, steps),
     )
     return attrs.evolve(run, rules=_rules(run, replayer))
+
+
+def _with_needs_of_the_last(steps: list[ExplainedStep]) -> tuple[int, list[ExplainedStep]]:
+    """The steps, without what the first of them needed if that is too much; and the first step that keeps it."""
+    # ``accumulate`` gives, from the last step on, how many cells the steps up to here have.
+    sums = itertools.accumulate(len(step.needed) for step in reversed(steps))
+    kept = sum(1 for _ in itertools.takewhile(lambda total: total <= MOST_NEEDED, sums))
+    first = len(steps) - kept
+    return first + 1, [attrs.evolve(step, needed=()) if step.number <= first else step for step in steps]
 
 
 def _with_rules(trace: Trace, replayer: Replayer | None, steps: Sequence[ExplainedStep]) -> RunWithRules | None:

@@ -18,6 +18,7 @@ let now = 0;
 
 const mark = (chosen) => {
   steps[now].classList.toggle("now", chosen);
+  steps[now].parentElement.classList.toggle("now", chosen);
   drawn.get(now)?.classList.toggle("now", chosen);
   for (const change of changes[now]) change.cell?.classList.toggle("changed", chosen);
   for (const cell of needs[now]) cell?.classList.toggle("needed", chosen);

@@ -14,7 +14,7 @@ import pytest
 from holdfast.cli.app import main
 from holdfast.cli.explore import open_session
 from holdfast.ir.printable import printable
-from holdfast.records.explained_run import ExplainedRun, explained_run
+from holdfast.records.explained_run import MOST_NEEDED, ExplainedRun, _with_needs_of_the_last, explained_run
 from holdfast.records.state_tables import ShownCell, StateRow, StateTable
 from holdfast.runs.loading import open_trace
 from holdfast.trace.line import to_line
@@ -30,7 +30,8 @@ LINE = re.compile(r"replay:    holdfast replay '(.*)'")
 
 def line_of(page: str) -> str:
     """The first replay line on the page of a finding."""
-    return LINE.findall((FINDINGS / f"{page}.md").read_text(encoding="utf-8"))[0]
+    found: str = LINE.findall((FINDINGS / f"{page}.md").read_text(encoding="utf-8"))[0]
+    return found
 
 
 @cache
@@ -261,6 +262,31 @@ def test_the_page_has_the_command_that_goes_on(browser: Browser, pages: Callable
     assert command[3:] == ["--at", "4"]
     session, _ = open_session(command[2])
     assert len(session.run) == 7
+
+
+def test_a_long_run_is_a_small_page(browser: Browser, tmp_path: Path) -> None:
+    """Ten thousand steps take at most 5 MB. The browser lays out the part with the step on show, and no other."""
+    run = run_of("AM-20")
+    # A run of more than 200 steps does not say what else was possible.
+    steps = [attrs.evolve(run.steps[number % 6], number=number + 1, met={}) for number in range(10_000)]
+    first, steps = _with_needs_of_the_last(steps)
+    assert sum(len(step.needed) for step in steps) <= MOST_NEEDED
+    assert sum(len(step.needed) for step in steps[first - 1 :]) > MOST_NEEDED - 100
+    path = tmp_path / "run.html"
+    path.write_text(render(attrs.evolve(run, steps=tuple(steps), svg="", told_from=first)), encoding="utf-8")
+    assert f"From step {first} on" in path.read_text(encoding="utf-8")
+    assert path.stat().st_size <= 5_000_000
+    browser.open(path)
+    assert (browser.said, browser.asked) == ([], [])
+    browser.evaluate("go(9999)")
+    assert browser.evaluate(SHOWN) == "step-9999"
+    parts = "[...document.querySelectorAll('.part')].filter(each => each.checkVisibility()).length"
+    assert browser.evaluate(parts) == 1
+    browser.evaluate("document.querySelector('[data-go=all]').click()")
+    assert browser.evaluate(parts) == 101
+    assert browser.evaluate("[...document.querySelectorAll('.part')].at(50).checkVisibility()")
+    unseen = "document.getElementById('step-5000').checkVisibility({contentVisibilityAuto: true})"
+    assert browser.evaluate(unseen) is False
 
 
 def test_without_scripts_all_steps_are_there_to_read(browser: Browser, pages: Callable[[str], Path]) -> None:
