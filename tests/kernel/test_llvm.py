@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +27,20 @@ from holdfast.lower.kernel.llvm.values import TypedValue, number, spanned
 from tests.kernel import plain
 from tests.kernel.programs import FUNCTIONS, ONES, Draw, program
 
+ROOT = Path(__file__).parents[2]
+
 Function = Callable[[int, int], int]
+
+
+def test_the_compiler_says_nothing(tmp_path: Path) -> None:
+    """LLVM itself prints a warning if it cannot do what the text asks for, and the user would see it."""
+    words = ["walk", "ownership", "--runs", "1000000", "--budget", "1s", "--engine", "kernel"]
+    environment = os.environ | {"HOLDFAST_CACHE": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "holdfast", *words]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert ran.returncode == 20
+    assert "warning" not in ran.stderr
+
 
 PAIRS = [(x, y) for x in ONES for y in ONES]
 

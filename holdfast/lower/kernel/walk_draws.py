@@ -196,12 +196,20 @@ def ranked(seen, count, rank):
     return place
 
 
-@inlined
-def reset_weights(process, work):
-    """Let all actions be drawn again that ``process`` takes part in; -1 is all processes."""
+@jit
+def reset_weights(work):
+    """Let all actions be drawn again."""
+    for a in range(ACTIONS):
+        poke(work, LEFT + a, max(peek(work, WEIGHTS + a), 0))
+
+
+@jit
+def reset_weights_of(process, work):
+    """Let all actions be drawn again that ``process`` takes part in, and no others."""
+    environment = process == peek(work, PROCESSES) - 1
     for a in range(ACTIONS):
         # An action without a stride belongs to the environment, the last process. All others are drawn for elements.
-        mine = process < 0 or (peek(work, STRIDES + a) == 0) == (process == peek(work, PROCESSES) - 1)
+        mine = (peek(work, STRIDES + a) == 0) == environment
         poke(work, LEFT + a, max(peek(work, WEIGHTS + a), 0) if mine else 0)
 
 
@@ -265,7 +273,7 @@ def draw_by_priority(s, step, work, seen):
     place = 0
     while place < processes:
         process = peek(work, ORDER + place)
-        reset_weights(process, work)
+        reset_weights_of(process, work)
         a, j = draw_step(s, process, False, work, seen)
         if a < 0:
             place += 1

@@ -149,7 +149,7 @@ def draw(s, step, stayed, work, seen):
         if (moving or not waits) and not brings_back(s, work, seen):
             return -2 if waits else -1, 0, 0
         moving = True
-        reset_weights(-1, work)
+        reset_weights(work)
 
 
 @jit
@@ -159,7 +159,7 @@ def follow(s, run, depth, work, counts, reached, seen, found):
     if invariants(s) >= 0:
         note_violation(found, run, 0, -1, s, s, 0)
         return 0, VIOLATED
-    reset_weights(-1, work)
+    reset_weights(work)
     spread(s, seen)
     stayed = False
     last = -1
@@ -190,7 +190,7 @@ def follow(s, run, depth, work, counts, reached, seen, found):
             return step + 1, VIOLATED
         # A prioritised step left the weights of one process there.
         if prioritised or not stayed:
-            reset_weights(-1, work)
+            reset_weights(work)
         spread(t, seen)
         s = t
     return depth, DEPTH
