@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
 
 import attrs
 from cyclopts import Parameter
@@ -81,9 +80,9 @@ class Reports:
 NO_REPORTS = Reports()
 
 
-def renderer(name: str) -> Callable[[Any], str]:
+def renderer(name: str) -> Callable[..., str]:
     """The function that renders records in a format; with ``run`` and ``log``, a page. Raises UsageError without it."""
     for found in entry_points(group=GROUP, name=name):
-        loaded: Callable[[Any], str] = found.load()
+        loaded: Callable[..., str] = found.load()
         return loaded
     raise UsageError(f"no renderer for {name} is installed (entry points {GROUP}); install holdfast again")

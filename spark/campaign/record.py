@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shlex
 
-from holdfast.ir.errors import Place
+from holdfast.ir.errors import Place, UsageError
 from holdfast.ir.variants import load_variant
 from holdfast.records.findings import record_of_findings
 from holdfast.records.record import Case, Record, fingerprint
 from holdfast.runs.loading import open_trace
 from holdfast.trace.text import count
+from holdfast.trace.trace import Trace
 from spark.campaign.config import Config
 from spark.campaign.findings import Finding
 from spark.campaign.summary import Summary
@@ -26,7 +27,7 @@ def campaign_record(config: Config, summary: Summary, command: str, code: int, m
     loaded = model or config.target
     system = load_variant(loaded, config.variants, config.removed)
     findings = [
-        (open_trace(finding.shrunk.line, model=loaded).trace, f"in {finding.times:,} of {count(summary.runs, 'run')}")
+        (_shown(finding, finding.shrunk.line, loaded), f"in {finding.times:,} of {count(summary.runs, 'run')}")
         for finding in summary.findings
         if finding.shrunk is not None
     ]
@@ -43,6 +44,17 @@ def campaign_record(config: Config, summary: Summary, command: str, code: int, m
         seconds=summary.rates.seconds,
         complete=summary.done == config.units,
     )
+
+
+def _shown(finding: Finding, line: str, model: str) -> Trace:
+    """The run of a finding. Raises UsageError if it does not violate what the tables say."""
+    trace = open_trace(line, model=model).trace
+    if trace.claim is None:
+        raise UsageError(
+            f"finding {finding.signature}: its replay line no longer shows that {finding.property} is violated; "
+            "run the campaign anew"
+        )
+    return trace
 
 
 def _figures(config: Config, summary: Summary) -> tuple[tuple[str, str], ...]:

@@ -13,16 +13,16 @@ from holdfast.records.explained_run import ExplainedRun, explained_run
 from holdfast.records.system_run import SystemRun
 from holdfast.runs.loading import open_trace
 from holdfast.trace.itf_read import itf_run
+from holdfast.trace.line import parse_line
 from holdfast.trace.text import count
 from spark.campaign.findings import Finding
-from spark.campaign.summary import Summary
 
 
-def run_of(summary: Summary, finding: Finding) -> ExplainedRun | SystemRun | None:
+def run_of(finding: Finding) -> ExplainedRun | SystemRun | None:
     """The shrunk run of a finding; None if it has none, or none that can be made again.
 
-    A model is executed to explain its run, so it must come along with Holdfast: the tables may be from anywhere. The
-    run of any other model says what it changed, and no more.
+    A model is executed to explain its run. The tables may be from anywhere, so the model that the replay line names
+    must come along with Holdfast. The run of any other model says what it changed, and no more.
     """
     shrunk = finding.shrunk
     if shrunk is None:
@@ -34,7 +34,7 @@ def run_of(summary: Summary, finding: Finding) -> ExplainedRun | SystemRun | Non
     if not shrunk.itf:
         return None
     try:
-        if is_bundled(summary.asked.target):
+        if is_bundled(parse_line(shrunk.line).target):
             opened = open_trace(shrunk.line)
             return explained_run(opened.trace, opened.replayer)
     except UsageError:

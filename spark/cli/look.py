@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import quote
 
 from holdfast.check.budget import Budget, Meter
 from holdfast.check.result import HOLDS
@@ -15,14 +14,14 @@ from holdfast.cli import output_files
 from holdfast.cli.options import RUNS
 from holdfast.cli.output import cannot_write, note, say, write
 from holdfast.cli.output_files import PageFile
-from holdfast.cli.reporting import GROUP, NO_REPORTS, Reports, renderer
+from holdfast.cli.reporting import NO_REPORTS, Reports, renderer
 from holdfast.cli.walk import depth_of_runs
 from holdfast.ir.errors import UsageError
 from holdfast.ir.scopes import scope_of_runs
 from holdfast.ir.variants import load_variant
 from holdfast.records.explained_run import ExplainedRun
 from holdfast.trace.text import count
-from spark.campaign.blind import BlindComparison, compare_with_blind
+from spark.campaign.blind import compare_with_blind
 from spark.campaign.config import CLUSTER, LEAST_CLUSTERS, Config, traces_per_unit
 from spark.campaign.difference import compare, render_difference
 from spark.campaign.engine import check_same
@@ -110,7 +109,9 @@ def report(
     other = None if blind is None else compare_with_blind(summary, summarise(_storage(blind, s3)))
     folder = f"{(html or Path(PAGE)).stem}.runs"
     runs = _run_pages(summary, folder)
-    page = _renderer()(summary, other, {signature: address for signature, (address, _) in runs.items()})
+    # A name may have characters that would end the address in a link, such as #.
+    links = {signature: quote(f"./{address}") for signature, (address, _) in runs.items()}
+    page = renderer("html")(summary, other, links)
     for address, text in (*runs.values(), (html.name if html is not None else PAGE, page)):
         if html is None:
             storage.write(address, text.encode())
@@ -246,24 +247,13 @@ def _measure(name: str, scope: str | None, depth: int | None, traces: int) -> Me
     )
 
 
-def _renderer() -> Callable[[Summary, BlindComparison | None, Mapping[str, str]], str]:
-    """The function that renders the page, found through the entry points of the reports.
-
-    Raises UsageError if it is not installed.
-    """
-    for found in entry_points(group=GROUP, name="html"):
-        loaded: Callable[[Summary, BlindComparison | None, Mapping[str, str]], str] = found.load()
-        return loaded
-    raise UsageError(f"no renderer for pages is installed (entry points {GROUP}); install holdfast again")
-
-
 def _run_pages(summary: Summary, folder: str) -> dict[str, tuple[str, str]]:
     """By signature of a finding: the address and the text of the page of its run."""
     pages = {}
     for finding in summary.findings[:MOST_SHOWN]:
         # The signature names a file, and the tables may be from anywhere.
         named = re.fullmatch("[0-9a-f]{12}", finding.signature) is not None
-        run = run_of(summary, finding) if named else None
+        run = run_of(finding) if named else None
         if run is not None:
             render = renderer("run" if isinstance(run, ExplainedRun) else "system")
             pages[finding.signature] = f"{folder}/{finding.signature}.html", render(run)

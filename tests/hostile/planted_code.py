@@ -21,7 +21,7 @@ from holdfast.check.json_values import sealed
 from spark.campaign.config import LogCollection, read_config
 from tests.cli.samples import COUNTER
 from tests.conform.walked_logs import lines
-from tests.spark.samples import Sample, campaign, campaign_row
+from tests.spark.samples import Sample, campaign, campaign_row, findings
 from tests.spark.samples import to_parquet as parquet
 
 Words = tuple[object, ...]
@@ -236,6 +236,10 @@ def campaign_in(folder: Path, kind: str, code: str) -> None:
     if kind == "code":
         row |= {"model": code, "deadlock": code, "actions": [code], "fingerprint": code, "situations": [code]}
     held.write("campaign.parquet", parquet("campaign", [row]))
+    if kind == "line":
+        # The configuration names a good model, and the replay line of each finding another one.
+        rows = [{**row, "line": f"{EVIL} {STEPS}"} for row in findings(sample)]
+        held.write("findings.parquet", parquet("findings", rows))
     if kind == "pickle":
         held.write("findings.parquet", pickle.dumps(PickleBomb(code)))
     for name, data in held.files.items():
@@ -244,7 +248,7 @@ def campaign_in(folder: Path, kind: str, code: str) -> None:
         path.write_bytes(data)
 
 
-CAMPAIGNS = ("target", "shadow", "package", "logs", "code", "pickle")
+CAMPAIGNS = ("target", "shadow", "package", "logs", "code", "line", "pickle")
 
 
 def _pickled_arrays(code: str) -> bytes:

@@ -107,7 +107,7 @@ def campaign(sample: Sample, name: str = "runs/a") -> MemoryStorage:
         for table, row in unit_rows(sample, unit, reach).items():
             held.write(unit_path(table, unit), to_parquet(table, [row]))
     if sample.shrunk:
-        held.write(FINDINGS, to_parquet("findings", list(_findings(sample))))
+        held.write(FINDINGS, to_parquet("findings", list(findings(sample))))
     return held
 
 
@@ -230,7 +230,7 @@ def _reach(sample: Sample) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
 
 
 def _signature(number: int) -> str:
-    return f"{number * 0x9E3779B97F4A7C15 % 2**64:016x}"
+    return f"{number * 0x9E3779B97F4A7C15 % 2**48:012x}"
 
 
 def _about(sample: Sample, number: int) -> dict[str, Any]:
@@ -252,7 +252,8 @@ def _sightings(sample: Sample, unit: int, runs: int, chance: random.Random) -> I
             }
 
 
-def _findings(sample: Sample) -> Iterator[Mapping[str, Any]]:
+def findings(sample: Sample) -> Iterator[Mapping[str, Any]]:
+    """The rows of the table of findings."""
     for number in range(sample.findings if sample.units else 0):
         shown = _shown(RUNS[number % len(RUNS)])
         yield {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from urllib.parse import unquote, urljoin, urlsplit
 
 import attrs
 import pytest
@@ -15,7 +16,7 @@ from holdfast.records.system_run import SystemRun
 from spark.campaign.engine import advance, begin
 from spark.campaign.findings import Finding, ShrunkRun
 from spark.campaign.run_pages import run_of
-from spark.campaign.summary import Summary, summarise
+from spark.campaign.summary import summarise
 from spark.campaign.targets import target_of
 from spark.cluster.storage import FolderStorage
 from tests.cli.running import Run
@@ -48,12 +49,11 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> FolderStorage:
     return ran_clusters(tmp_path_factory.mktemp("runs") / "cluster", clusters(removed=("ST-14",)))
 
 
-def first(storage: FolderStorage) -> tuple[Summary, Finding, ShrunkRun]:
-    """The summary, the first finding, and its run."""
-    summary = summarise(storage)
-    shrunk = summary.findings[0].shrunk
-    assert shrunk is not None
-    return summary, summary.findings[0], shrunk
+def first(storage: FolderStorage) -> tuple[Finding, ShrunkRun]:
+    """The first finding and its run."""
+    finding = summarise(storage).findings[0]
+    assert finding.shrunk is not None
+    return finding, finding.shrunk
 
 
 @pytest.mark.parametrize("kind", ["model", "cluster"])
@@ -62,7 +62,7 @@ def test_each_finding_links_the_page_of_its_run(
 ) -> None:
     """The pages lie in a folder beside the campaign's page; each shows the run of its finding, and loads nothing."""
     storage: FolderStorage = request.getfixturevalue(kind)
-    page = tmp_path / "mine.html"
+    page = tmp_path / "mine: 5% #1.html"
     said = holdfast("campaign", "report", storage.name, "--html", page)
     assert said.code == 0
     links = LINK.findall(page.read_text(encoding="utf-8"))
@@ -70,12 +70,13 @@ def test_each_finding_links_the_page_of_its_run(
     assert len(links) == len(findings) > 0
     assert f"{len(links)} page" in said.out
     for link, finding in zip(links, findings, strict=True):
-        assert link == f"mine.runs/{finding.signature}.html"
-        text = (tmp_path / link).read_text(encoding="utf-8")
+        assert unquote(link) == f"./mine: 5% #1.runs/{finding.signature}.html"
+        file = Path(unquote(urlsplit(urljoin(page.as_uri(), link)).path))
+        text = file.read_text(encoding="utf-8")
         assert finding.property in text
         if find_browser() is not None:
             with Browser(find_browser() or "") as browser:
-                browser.open(tmp_path / link)
+                browser.open(file)
                 assert (browser.said, browser.asked) == ([], [])
     before = {path.name: path.read_bytes() for path in sorted(tmp_path.rglob("*.html"))}
     assert holdfast("campaign", "report", storage.name, "--html", page).code == 0
@@ -103,10 +104,10 @@ def test_a_page_replaces_no_other_file(model: FolderStorage, holdfast: Run, tmp_
 
 def test_only_a_bundled_model_explains_its_run(model: FolderStorage, bundled: FolderStorage) -> None:
     """Tables may name any file as their model, so the model of a file is not executed: its run has no reasons."""
-    run = run_of(*first(bundled)[:2])
+    run = run_of(first(bundled)[0])
     assert isinstance(run, ExplainedRun)
     assert run.led is not None
-    plain = run_of(*first(model)[:2])
+    plain = run_of(first(model)[0])
     assert isinstance(plain, ExplainedRun)
     assert plain.led is None
     assert plain.steps
@@ -114,20 +115,20 @@ def test_only_a_bundled_model_explains_its_run(model: FolderStorage, bundled: Fo
 
 def test_a_run_of_a_cluster_is_made_again(cluster: FolderStorage) -> None:
     """The page has the violation; a case that no longer shows it, or is damaged, has no page."""
-    summary, finding, shrunk = first(cluster)
-    run = run_of(summary, finding)
+    finding, shrunk = first(cluster)
+    run = run_of(finding)
     assert isinstance(run, SystemRun)
     assert (run.verdict, run.verdict_text) == ("violated", shrunk.sentence.partition(": ")[2])
     mended = json.dumps({**json.loads(shrunk.case), "without": []})
     for case in (mended, "{}", "no JSON"):
-        assert run_of(summary, attrs.evolve(finding, shrunk=attrs.evolve(shrunk, case=case))) is None
+        assert run_of(attrs.evolve(finding, shrunk=attrs.evolve(shrunk, case=case))) is None
 
 
 def test_damaged_tables_have_no_page(model: FolderStorage) -> None:
     """A run that cannot be read is left out."""
-    summary, finding, shrunk = first(model)
+    finding, shrunk = first(model)
     for itf in ("", "no JSON", "[]", '{"states": 3}'):
-        assert run_of(summary, attrs.evolve(finding, shrunk=attrs.evolve(shrunk, itf=itf))) is None
+        assert run_of(attrs.evolve(finding, shrunk=attrs.evolve(shrunk, itf=itf))) is None
 
 
 def test_a_signature_names_no_other_folder(
