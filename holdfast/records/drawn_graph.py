@@ -25,7 +25,7 @@ Place = tuple[float, float]
 
 @attrs.frozen
 class DrawnState:
-    """A state. ``x``, ``y``: its place in the picture. ``cells``: those that are not False, None or 0.
+    """A state. ``x``, ``y``: its place in the picture. ``cells``: the cells whose value is not False, None or 0.
 
     ``depth``: the least number of steps to it. ``violates``, ``reaches``: names of properties and witnesses. ``steps``:
     the steps that lead on from here, by the state to which they lead.

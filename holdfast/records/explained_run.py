@@ -29,8 +29,8 @@ MOST_DRAWN = 300
 """The most steps of a run that is drawn: a longer diagram shows nothing."""
 MOST_REFUSALS = 200
 """The most steps of a run with what is refused and possible after each step."""
-MOST_NEEDED = 2_000
-"""The most cells that steps needed and a page lists; the last steps come first. They would make a page of many MB."""
+MOST_LISTED = 22_000
+"""The size of a page, in cells that its steps needed; a step takes as much as two of them. Then it has about 5 MB."""
 
 
 @attrs.frozen
@@ -195,9 +195,10 @@ def explained_run(trace: Trace, replayer: Replayer | None) -> ExplainedRun:
 
 def _with_needs_of_the_last(steps: list[ExplainedStep]) -> tuple[int, list[ExplainedStep]]:
     """The steps, without what the first of them needed if that is too much; and the first step that keeps it."""
+    most = MOST_LISTED - 2 * len(steps)
     # ``accumulate`` gives, from the last step on, how many cells the steps up to here have.
     sums = itertools.accumulate(len(step.needed) for step in reversed(steps))
-    kept = sum(1 for _ in itertools.takewhile(lambda total: total <= MOST_NEEDED, sums))
+    kept = sum(1 for _ in itertools.takewhile(lambda total: total <= most, sums))
     first = len(steps) - kept
     return first + 1, [attrs.evolve(step, needed=()) if step.number <= first else step for step in steps]
 

@@ -12,6 +12,8 @@ from holdfast.trace.text import name_of
 from holdfast.trace.trace import Trace
 from holdfast.trace.views.events import acting_sort
 
+Keys = tuple[str, ...]
+
 
 @attrs.frozen
 class ShownCell:
@@ -45,17 +47,17 @@ class StateTable:
 def state_tables(trace: Trace) -> tuple[StateTable, ...]:
     """The visible cells of a run, each in one table: ``handle[p1, s1]`` is what p1 holds of s1."""
     acting = acting_sort(trace)
-    # By table, by row, by column. Dictionaries keep the order of the cells.
-    tables: dict[str, dict[str, dict[str, ShownCell]]] = {}
+    # By table, by row, by column. The keys have all that tells cells apart: two texts might be equal.
+    tables: dict[Keys, dict[Keys, dict[str, ShownCell]]] = {}
     for index, (cell, value) in enumerate(zip(trace.cells, trace.steps[0].values, strict=True)):
         if not cell.field.hidden:
             about, row, column = _place(cell, acting)
             tables.setdefault(about, {}).setdefault(row, {})[column] = _shown(index, cell, value)
     # What is about no single element reads best as an introduction.
-    return tuple(_table(about, tables[about]) for about in sorted(tables, key=lambda about: about != ""))
+    return tuple(_table(about, tables[about]) for about in sorted(tables, key=bool))
 
 
-def _place(cell: Cell, acting: SortType | None) -> tuple[str, str, str]:
+def _place(cell: Cell, acting: SortType | None) -> tuple[Keys, Keys, str]:
     """The table, the row and the column of a cell. The first process among its keys holds it."""
     holder, about, rest = "", [], []
     for key, value in zip(cell.field.keys, cell.keys, strict=True):
@@ -65,16 +67,21 @@ def _place(cell: Cell, acting: SortType | None) -> tuple[str, str, str]:
             holder = str(value)
         else:
             about.append(str(value))
-    return ", ".join(about), f"{cell.field.name}[{', '.join(rest)}]" if rest else cell.field.name, holder
+    return tuple(about), (cell.field.name, *rest), holder
 
 
 def _shown(index: int, cell: Cell, value: Value) -> ShownCell:
     return ShownCell(index, name_of(cell), str(value))
 
 
-def _table(about: str, rows: dict[str, dict[str, ShownCell]]) -> StateTable:
+def _table(about: Keys, rows: dict[Keys, dict[str, ShownCell]]) -> StateTable:
     columns = _columns(list(rows.values()))
-    return StateTable(about, columns, tuple(StateRow(name, tuple(map(row.get, columns))) for name, row in rows.items()))
+    shown = (StateRow(_name(*row), tuple(map(cells.get, columns))) for row, cells in rows.items())
+    return StateTable(", ".join(about), columns, tuple(shown))
+
+
+def _name(field: str, *rest: str) -> str:
+    return f"{field}[{', '.join(rest)}]" if rest else field
 
 
 def _columns(rows: Sequence[dict[str, ShownCell]]) -> tuple[str, ...]:

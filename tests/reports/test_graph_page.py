@@ -52,7 +52,7 @@ def test_each_path_is_one_of_the_graph() -> None:
 
 
 def test_states_have_places_of_their_own() -> None:
-    """No two states lie at one place, and a state lies below those that are nearer to the start."""
+    """No two states lie at one place, and a state lies below all states that are nearer to the start."""
     graph = graph_of("failover")
     assert len({(state.x, state.y) for state in graph.states}) == len(graph.states)
     lines = {}
