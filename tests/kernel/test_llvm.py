@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -24,46 +19,10 @@ from holdfast.lower.kernel.llvm.module import translate
 from holdfast.lower.kernel.llvm.object_code import verified
 from holdfast.lower.kernel.llvm.statements import FunctionWriter
 from holdfast.lower.kernel.llvm.values import TypedValue, number, spanned
-from tests.kernel import plain
+from tests.kernel.compiled import machine, python
 from tests.kernel.programs import FUNCTIONS, ONES, Draw, program
 
-ROOT = Path(__file__).parents[2]
-
-Function = Callable[[int, int], int]
-
-
-def test_the_compiler_says_nothing(tmp_path: Path) -> None:
-    """LLVM itself prints a warning if it cannot do what the text asks for, and the user would see it."""
-    words = ["walk", "ownership", "--runs", "1000000", "--budget", "1s", "--engine", "kernel"]
-    environment = os.environ | {"HOLDFAST_CACHE": str(tmp_path), "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "holdfast", *words]
-    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert ran.returncode == 20
-    assert "warning" not in ran.stderr
-
-
 PAIRS = [(x, y) for x in ONES for y in ONES]
-
-
-def machine(text: str) -> Any:
-    """The compiled functions of a text."""
-    return build._module(build._content(text, build.FULL), build.FULL)
-
-
-def python(text: str) -> Function:
-    """The function ``main`` of a text, run by CPython."""
-    names: dict[str, Any] = {}
-    # NumPy makes no unsigned word of a negative number; machine code takes its bits.
-    for name in "xy":
-        text = text.replace(f"np.uint64({name})", f"np.uint64({name} % 2**64)")
-    with np.errstate(all="ignore"):
-        exec(compile(plain.HEAD + text, "<text>", "exec"), names)  # noqa: S102 - the text that is under test
-
-    def main(x: int, y: int) -> int:
-        with np.errstate(all="ignore"):
-            return int(names["main"](x, y))
-
-    return main
 
 
 def differences(text: str, pairs: list[tuple[int, int]]) -> list[str]:
@@ -381,35 +340,3 @@ def test_a_choice_has_the_range_of_all_its_values() -> None:
     """The least range with all values is known if each value's range is known."""
     assert spanned([number("%a", 0, 3), number("%b", -2, 1), number("%c", 2, 9)]) == (-2, 9)
     assert spanned([number("%a", 0, 3), number("%b")]) == (None, None)
-
-
-NESTED = """
-@jit
-def body(x):
-    return (x * 3 + 1) & 65535
-
-@entry
-def main(x, y):
-    found = x
-{loops}    return found
-"""
-"""A text with a place for loops."""
-
-
-def _nested(*turns: str) -> str:
-    lines = [f"{'    ' * (place + 1)}for i{place} in range({count}):\n" for place, count in enumerate(turns)]
-    return NESTED.format(loops="".join([*lines, "    " * (len(turns) + 1) + "found = body(found) ^ i0\n"]))
-
-
-@pytest.mark.parametrize(
-    ("turns", "written_out"),
-    [(("2",), 1), (("3", "4"), 2), (("1",), 0), (("y",), 0), (("9", "y"), 1), (("900",), 0), (("30", "40"), 1)],
-)
-def test_loops_of_few_turns_are_written_out(turns: tuple[str, ...], written_out: int) -> None:
-    """LLVM is told to write a loop out if its turns are known and few, those of the loops inside counted."""
-    text = _nested(*turns)
-    marked = translate(text).llvm
-    assert len(set(re.findall(r"!llvm\.loop (!\d+)", marked))) == written_out == marked.count(" = distinct !{")
-    compiled = machine(text)
-    for x, y in ((0, 0), (-7, 3), (1 << 40, 2)):
-        assert compiled.main(x, y) == python(text)(x, y)
