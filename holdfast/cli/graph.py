@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from cyclopts import Parameter, validators
+
 from holdfast.cli.options import Names
 from holdfast.cli.output import say, write
 from holdfast.cli.output_files import NewPage
@@ -10,8 +14,19 @@ from holdfast.ir.scopes import USUAL
 from holdfast.ir.system import Scope, System
 from holdfast.ir.variants import load_variant
 
+Depth = Annotated[int | None, Parameter(validator=validators.Number(gte=0, lte=1_000_000))]
 
-def graph(model: str, /, *, html: NewPage, scope: str | None = None, variant: Names = (), without: Names = ()) -> int:
+
+def graph(
+    model: str,
+    /,
+    *,
+    html: NewPage,
+    scope: str | None = None,
+    depth: Depth = None,
+    variant: Names = (),
+    without: Names = (),
+) -> int:
     """Draw the state graph of a small scope: every state, every step, and a path to each witness and violation.
 
     Each state is drawn, also one that differs from another only in the names of elements. More than 3,000 states or
@@ -25,6 +40,8 @@ def graph(model: str, /, *, html: NewPage, scope: str | None = None, variant: Na
         The page to write, for a browser.
     scope
         The scope to draw; otherwise tiny or, if there is none, default.
+    depth
+        Draw a part of the graph: the states at most so many steps from the start, and the steps between them.
     variant
         Choose a named variant of the model. May be repeated.
     without
@@ -35,7 +52,7 @@ def graph(model: str, /, *, html: NewPage, scope: str | None = None, variant: Na
 
     render = renderer("graph")
     system = load_variant(model, variant, without)
-    found = drawn_graph(system, _scope(system, scope))
+    found = drawn_graph(system, _scope(system, scope), depth)
     write(html, render(found))
     say(f"{found.about}: {found.summary}")
     return 0

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import attrs
 
 from holdfast import __version__
-from holdfast.check.search.state_graph_file import NumberedGraph, state_graph
+from holdfast.check.search.state_graph_file import NumberedGraph, TooManyStatesError, state_graph
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Scope, System
 from holdfast.trace.text import configuration, count
@@ -28,7 +28,8 @@ class DrawnState:
     """A state. ``x``, ``y``: its place in the picture. ``cells``: the cells whose value is not False, None or 0.
 
     ``depth``: the least number of steps to it. ``violates``, ``reaches``: names of properties and witnesses. ``steps``:
-    the steps that lead on from here, by the state to which they lead.
+    the steps that lead on from here, by the state to which they lead. ``left_out``: the number of steps to states that
+    are not drawn.
     """
 
     number: int
@@ -40,6 +41,7 @@ class DrawnState:
     violates: str
     reaches: tuple[str, ...]
     steps: tuple[tuple[int, str], ...]
+    left_out: int
 
 
 @attrs.frozen
@@ -70,7 +72,7 @@ class GraphPath:
 class DrawnGraph:
     """A state graph for its page. ``witnesses``: the names of all witnesses, in the order of the source.
 
-    ``unreached``: the witnesses that hold in no state.
+    ``unreached``: the witnesses that hold in no drawn state. ``is_part``: some states are not drawn.
     """
 
     holdfast: str
@@ -83,37 +85,73 @@ class DrawnGraph:
     witnesses: tuple[str, ...]
     unreached: tuple[str, ...]
     paths: tuple[GraphPath, ...]
+    is_part: bool
 
 
-def drawn_graph(system: System, scope: Scope) -> DrawnGraph:
-    """Draw the graph of all reachable states. Raises UsageError if there are too many states or steps to draw."""
-    graph = state_graph(system, scope, limit=MOST_STATES)
-    arrows = {pair: None for pair in graph.edges() if pair[0] != pair[1]}
-    if len(arrows) > MOST_ARROWS:
-        raise UsageError(
-            f"{system.name} has {len(arrows):,} arrows between its states in scope {scope.name}, too many to draw; "
-            "choose a smaller scope"
-        )
+def drawn_graph(system: System, scope: Scope, depth: int | None = None) -> DrawnGraph:
+    """Draw the graph of all reachable states, or of those that are at most ``depth`` steps from the start.
+
+    Raises UsageError if there are too many states or steps to draw.
+    """
+    graph = _small_graph(system, scope, depth)
     parents = _parents(graph)
-    depths = _depths(graph, parents)
+    depths = {number: graph.nodes[number]["depth"] for number in graph}
     places, width, height = _places(graph, depths)
     labels = _labels(graph)
     witnesses = tuple(witness.name for witness in system.of_kind("witness"))
     states = tuple(_state(graph, number, depths[number], places[number], labels) for number in graph)
     reached = {name for state in states for name in state.reaches}
-    total = count(graph.number_of_edges(), "step")
+    left_out = sum(state.left_out for state in states)
     return DrawnGraph(
         holdfast=__version__,
         about=configuration(system.name, scope.name, system.chosen, system.removed),
-        summary=f"{count(len(states), 'state')} and {total}, at most {count(max(depths.values()), 'step')} deep.",
+        summary=_summary(len(states), graph.number_of_edges(), max(depths.values()), left_out),
         width=width,
         height=height,
         states=states,
-        arrows=tuple(_arrow(graph, pair, places, labels) for pair in arrows),
+        arrows=tuple(_arrow(graph, pair, places, labels) for pair in _pairs(graph)),
         witnesses=witnesses,
         unreached=tuple(name for name in witnesses if name not in reached),
         paths=tuple(_paths(graph, parents, witnesses)),
+        is_part=left_out > 0,
     )
+
+
+def _summary(states: int, steps: int, depth: int, left_out: int) -> str:
+    drawn = f"{count(states, 'state')} and {count(steps, 'step')}, at most {count(depth, 'step')} deep."
+    more = f" A part of the graph: {count(left_out, 'more step')} {'leads' if left_out == 1 else 'lead'} further."
+    return drawn + more * (left_out > 0)
+
+
+def _small_graph(system: System, scope: Scope, depth: int | None) -> NumberedGraph:
+    """The graph, if it has neither too many states nor too many arrows."""
+    try:
+        graph = state_graph(system, scope, limit=MOST_STATES, depth=depth)
+        said = f"{len(_pairs(graph)):,} arrows between its states"
+    except TooManyStatesError as error:
+        if error.depth < 0:
+            raise
+        graph = state_graph(system, scope, limit=MOST_STATES, depth=error.depth)
+        said = f"more than {MOST_STATES:,} states"
+    else:
+        if len(_pairs(graph)) <= MOST_ARROWS:
+            return graph
+    raise UsageError(
+        f"{system.name} has {said} in scope {scope.name}, too many to draw; choose a smaller scope, or "
+        f"--depth {_deepest(graph)} for a part"
+    )
+
+
+def _pairs(graph: NumberedGraph) -> list[tuple[int, int]]:
+    """The pairs of states with a step from one to the other, in the order of the steps: an arrow each."""
+    return list(dict.fromkeys(pair for pair in graph.edges() if pair[0] != pair[1]))
+
+
+def _deepest(graph: NumberedGraph) -> int:
+    """The depth up to which a graph without too many states has not too many arrows either."""
+    ends = sorted(max(graph.nodes[state]["depth"] for state in pair) for pair in _pairs(graph))
+    deepest: int = max(graph.nodes[number]["depth"] for number in graph)
+    return ends[MOST_ARROWS] - 1 if len(ends) > MOST_ARROWS else deepest
 
 
 def _labels(graph: NumberedGraph) -> dict[tuple[int, int], str]:
@@ -138,6 +176,7 @@ def _state(
         violates=node["violates"],
         reaches=tuple(name for name in node["reaches"].split(", ") if name),
         steps=tuple((target, labels[number, target]) for target in dict.fromkeys(graph.successors(number))),
+        left_out=node["left_out"],
     )
 
 
@@ -159,14 +198,6 @@ def _parents(graph: NumberedGraph) -> dict[int, int | None]:
         for target in graph.successors(number):
             found.setdefault(target, number)
     return found
-
-
-def _depths(graph: NumberedGraph, parents: Mapping[int, int | None]) -> dict[int, int]:
-    depths: dict[int, int] = {}
-    for number in graph:
-        parent = parents[number]
-        depths[number] = 0 if parent is None else depths[parent] + 1
-    return depths
 
 
 def _places(graph: NumberedGraph, depths: Mapping[int, int]) -> tuple[list[Place], int, int]:

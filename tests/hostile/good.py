@@ -190,6 +190,7 @@ def commands(line: str) -> tuple[tuple[str, ...], ...]:
         ("shrink", line, "--budget", "200", "--itf", "made/s.json"),
         ("shrink", "run.itf.json", "--json", "--budget", "200"),
         ("graph", "counter.py", "--html", "made/g.html"),
+        ("graph", "counter.py", "--html", "made/g.html", "--depth", "3"),
         ("diff", "counter.py", "counter.py-CT-01", "--scope", "tiny", "--cores", "1", "--html", "made/d.html"),
         ("diff", "lease.py", "lease.py", "--scope", "tiny", "--json", "--budget", "3s", "--cores", "1"),
         ("conform", "ownership", "log.ndjson", "--budget", "5s", "--html", "made/l.html"),

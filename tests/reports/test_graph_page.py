@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from pathlib import Path
 
 import attrs
 import pytest
 
 from holdfast.cli.app import main
+from holdfast.ir.errors import UsageError
 from holdfast.ir.variants import load_variant
 from holdfast.records.drawn_graph import WIDEST, DrawnArrow, DrawnGraph, DrawnState, GraphPath, drawn_graph
 from reports.graph_page.graph_page import render
@@ -17,10 +19,10 @@ from tests.reports.browser import Browser
 from tests.spark.samples import HOSTILE
 
 
-def graph_of(model: str, *without: str) -> DrawnGraph:
+def graph_of(model: str, *without: str, depth: int | None = None) -> DrawnGraph:
     """The graph of the scope tiny."""
     system = load_variant(model, (), without)
-    return drawn_graph(system, system.scope("tiny"))
+    return drawn_graph(system, system.scope("tiny"), depth)
 
 
 @pytest.mark.parametrize(("model", "without"), [("failover", ()), ("failover", ("FO-09",)), ("metadata_quorum", ())])
@@ -74,7 +76,7 @@ def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert one.read_bytes() == two.read_bytes()
     assert "236 states and 3,128 steps" in capsys.readouterr().out
     assert main(["graph", "ownership", "--html", str(tmp_path / "large.html")]) == 2
-    assert "too many to draw; choose a smaller scope" in capsys.readouterr().err
+    assert "too many to draw; choose a smaller scope, or --depth 4 for a part" in capsys.readouterr().err
     assert not (tmp_path / "large.html").exists()
 
 
@@ -84,16 +86,56 @@ def test_arrows_have_a_limit(
     """So a page stays small enough to be opened at once."""
     monkeypatch.setattr("holdfast.records.drawn_graph.MOST_ARROWS", 100)
     assert main(["graph", "failover", "--html", str(tmp_path / "g.html")]) == 2
-    assert "arrows between its states" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "arrows between its states" in said
+    deepest = int(said.rpartition("--depth ")[2].split()[0])
+    assert len(graph_of("failover", depth=deepest).arrows) <= 100
+    with pytest.raises(UsageError, match=f"--depth {deepest} for a part"):
+        graph_of("failover", depth=deepest + 1)
+
+
+def test_the_depth_of_a_refusal_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A graph with too many states names the largest depth that has not."""
+    layers = Counter(state.depth for state in graph_of("failover").states)
+    for depth in range(max(layers)):
+        most = sum(layers[each] for each in range(depth + 1))
+        for limit in (most, most + layers[depth + 1] - 1):
+            monkeypatch.setattr("holdfast.records.drawn_graph.MOST_STATES", limit)
+            with pytest.raises(UsageError, match=f"has more than {limit} states .* --depth {depth} for a part"):
+                graph_of("failover")
+            assert len(graph_of("failover", depth=depth).states) == most
+    monkeypatch.setattr("holdfast.records.drawn_graph.MOST_STATES", layers[0] - 1)
+    with pytest.raises(UsageError, match=r"choose a smaller scope$"):
+        graph_of("failover")
+
+
+def test_a_part_is_that_of_the_whole() -> None:
+    """It has the states of so many layers, with the same steps between them, and counts those that it leaves out."""
+    whole = graph_of("failover")
+    assert (whole.is_part, [state.left_out for state in whole.states]) == (False, [0] * len(whole.states))
+    deepest = max(state.depth for state in whole.states)
+    for depth in range(deepest + 2):
+        part = graph_of("failover", depth=depth)
+        known = {state.number: state for state in whole.states if state.depth <= depth}
+        assert [state.number for state in part.states] == list(known)
+        assert part.is_part is (depth < deepest)
+        assert ("A part of the graph" in part.summary) is part.is_part
+        for state in part.states:
+            full = known[state.number]
+            assert (state.cells, state.depth, state.violates) == (full.cells, full.depth, full.violates)
+            inside = tuple(step for step in full.steps if step[0] in known)
+            assert state.steps == inside
+            beyond = [label for target, label in full.steps if target not in known]
+            assert state.left_out == sum(label.count("), ") + 1 for label in beyond)
 
 
 def named(text: str) -> DrawnGraph:
     """A graph whose texts are all the same."""
-    state = DrawnState(0, 10, 10, 0, (text,), True, text, (text,), ((1, text),))
+    state = DrawnState(0, 10, 10, 0, (text,), True, text, (text,), ((1, text),), 2)
     arrow = DrawnArrow(0, (10, 10), (10, 40), text, text)
     path = GraphPath(text, "reached", (0, 1), (text,))
     states = (state, attrs.evolve(state, number=1, y=40, is_initial=False, violates=""))
-    return DrawnGraph("1", text, text, 50, 50, states, (arrow,), (text,), (text,), (path,))
+    return DrawnGraph("1", text, text, 50, 50, states, (arrow,), (text,), (text,), (path,), True)
 
 
 @pytest.mark.parametrize("name", HOSTILE)

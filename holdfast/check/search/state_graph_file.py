@@ -26,6 +26,17 @@ LIMIT = 5_000
 SUFFIXES = (".dot", ".graphml")
 
 
+class TooManyStatesError(UsageError):
+    """There are more states than the limit. ``depth``: so many steps from the start there are not too many.
+
+    It is negative if there are too many initial states.
+    """
+
+    def __init__(self, message: str, depth: int) -> None:
+        super().__init__(message)
+        self.depth = depth
+
+
 def export_graph(system: System, scope: Scope, path: Path, *, limit: int = LIMIT) -> None:
     """Write the graph of all reachable states to ``path``, in the format that its suffix names.
 
@@ -46,28 +57,35 @@ def check_suffix(path: Path) -> None:
         raise UsageError(f"{path}: the suffix names no format for graphs; use {' or '.join(SUFFIXES)}")
 
 
-def state_graph(system: System, scope: Scope, *, limit: int = LIMIT) -> NumberedGraph:
+def state_graph(system: System, scope: Scope, *, limit: int = LIMIT, depth: int | None = None) -> NumberedGraph:
     """The graph of all reachable states, with a node for each state and an edge for each step.
 
-    Attributes of a node: ``label``, the cells that are not False, None or 0; ``initial``; ``violates``, the names of
-    the invariants and lemmas that fail in the state; ``reaches``, the names of the witnesses that hold there.
+    With ``depth``, the graph has only the states that are at most so many steps from an initial one, and the steps
+    between them.
+
+    Attributes of a node: ``label``, the cells that are not False, None or 0; ``initial``; ``depth``, the least number
+    of steps to it; ``violates``, the names of the invariants and lemmas that fail in the state; ``reaches``, the names
+    of the witnesses that hold there; ``left_out``, the number of steps to states that the graph does not have.
     Attributes of an edge: ``label``, the action with its arguments; ``violates``, the names of the step properties that
     the step violates.
 
-    Raises UsageError for more than ``limit`` states.
+    Raises TooManyStatesError for more than ``limit`` states.
     """
     machine = Interpreter(system, scope)
     starts = machine.initial()
     numbers = {state: number for number, state in enumerate(starts)}
+    depths = dict.fromkeys(starts, 0)
     graph: nx.MultiDiGraph[int] = nx.MultiDiGraph(name=f"{system.name}, scope {scope.name}")
     # The loop appends to the list that it runs over: the list is the queue of the breadth-first search.
     waiting = list(starts)
     witnesses = list(system.of_kind("witness"))
     for state in waiting:
         if len(numbers) > limit:
-            raise UsageError(
+            # The last state that was found is one step beyond the last layer that is complete.
+            raise TooManyStatesError(
                 f"{system.name} has more than {limit:,} states in scope {scope.name}, too many to draw; "
-                "choose a smaller scope"
+                "choose a smaller scope",
+                depths[waiting[-1]] - 1,
             )
         violated = [prop.name for prop in machine.checked if not machine.holds(prop, state)]
         reached = [witness.name for witness in witnesses if machine.holds(witness, state)]
@@ -75,6 +93,8 @@ def state_graph(system: System, scope: Scope, *, limit: int = LIMIT) -> Numbered
             numbers[state],
             label=_label(machine, state),
             initial=state in starts,
+            depth=depths[state],
+            left_out=0,
             violates=", ".join(violated),
             reaches=", ".join(reached),
         )
@@ -82,7 +102,12 @@ def state_graph(system: System, scope: Scope, *, limit: int = LIMIT) -> Numbered
             # Sorted, so that the numbers do not depend on the order in which an engine lists successors.
             for new, args in sorted(machine.successors[index](state)):
                 if new not in numbers:
+                    # All states of the last layer are known before the first of them is expanded.
+                    if depths[state] == depth:
+                        graph.nodes[numbers[state]]["left_out"] += 1
+                        continue
                     numbers[new] = len(numbers)
+                    depths[new] = depths[state] + 1
                     waiting.append(new)
                 named = machine.layout.decode_args(action, args)
                 broken = [
