@@ -95,12 +95,12 @@ class BalancerExecution(Model):
 
     tiny = Scope(
         {Controller: 2, Node: 2, Partition: 2, Topic: 1, Limit: 2},
-        budgets={"fence": 1, "unfence": 0},
+        budgets={"fence": 1, "unfence": 0, "plan": 3},
         given={"topic": (0, 0), "home": (0, 0), "concurrency": 2, "sources": 2},
     )
     default = Scope(
         {Controller: 1, Node: 3, Partition: 3, Topic: 3, Limit: 2},
-        budgets={"fence": 1, "unfence": 0},
+        budgets={"fence": 1, "unfence": 0, "plan": 4},
         given={"topic": (0, 1, 2), "home": (0, 0, 1), "concurrency": 2, "sources": 1},
     )
     deep = Scope(

@@ -55,7 +55,8 @@ class BalancerRounds(BalancerScores):
         if self.stage != Stage.IDLE:
             return
         self.began_raised = self.raised
-        self.copy_configuration()
+        if rule("BG-04"):
+            self.threshold = self.wanted_threshold()
         self.take_snapshot()
         self.set_margins()
         self.hop.fill(False)

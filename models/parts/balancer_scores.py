@@ -139,10 +139,9 @@ class BalancerScores(Model):
 
     # The parameters of a round --------------------------------------------------------------------------------
 
-    def copy_configuration(self) -> None:
-        """The round copies the configuration (AB-39)."""
-        if rule("BG-04"):
-            self.threshold = self.idle if self.raised else Load(0)
+    def wanted_threshold(self) -> Load:
+        """The detect threshold of the configuration."""
+        return self.idle if self.raised else Load(0)
 
     def take_snapshot(self) -> None:
         """The snapshot leaves out locked brokers, and no broker is eligible with an unknown load (AB-18, AB-19)."""
