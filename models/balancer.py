@@ -51,6 +51,15 @@ class Balancer(BalancerRounds):
             "critical": (0, 0, 1), "span": 10, "limit": 15, "idle": 40,
         },
     )  # fmt: skip
+    deep = Scope(
+        {Broker: 3, Partition: 5, Load: 250},
+        given={
+            "pinned": (20, 30, 35, 10, 25, 25, 5, 30), "rate": (9, 4, 9, 4, 6, 12, 3, 1, 0, 5, 2, 2),
+            "surge": (12, 4, 3, 9, 6, 2, 3, 8, 0, 1, 5, 5), "critical": (0, 0, 0, 0, 1, 1),
+            "span": 20, "limit": 45, "idle": 80,
+        },
+        depth=200,
+    )  # fmt: skip
 
     # The cluster, between rounds ------------------------------------------------------------------------------
 
