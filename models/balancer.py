@@ -48,7 +48,7 @@ class Balancer(BalancerRounds):
         budgets={"abort": 1, "hang": 1, "lock": 1, "configure": 1, "change_load": 1},
         given={
             "pinned": (12, 5, 14, 4, 10, 6), "rate": (3, 2, 3, 1, 1, 3), "surge": (3, 2, 3, 1, 2, 4),
-            "critical": (0, 0, 1), "span": 10, "limit": 15, "idle": 40,
+            "critical": (0, 0, 1), "span": 10, "limit": 17, "idle": 40,
         },
     )  # fmt: skip
     deep = Scope(
