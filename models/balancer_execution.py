@@ -187,11 +187,11 @@ class BalancerExecution(Model):
         m = self.target[c, p]
         return self.batch[c, p] and m is not None and m == n
 
-    def moves_of(self, c: Controller, n: Node) -> Limit:
+    def moves_of(self, c: Controller, n: Node) -> int:
         """How many moves of c's batch touch n."""
         return count(self.batch[c, p] and self.touches(c, p, n) for p in Partition)
 
-    def sources_of(self, c: Controller, n: Node) -> Limit:
+    def sources_of(self, c: Controller, n: Node) -> int:
         """How many brokers give a partition to n in c's batch."""
         return count(any(self.goes_to(c, p, n) and self.comes_from(c, p, m) for p in Partition) for m in Node)
 
@@ -280,6 +280,11 @@ class BalancerExecution(Model):
     def moves_to_live_brokers(self, old: Self) -> bool:
         """AB-53. A batch assigns partitions to brokers that are not fenced."""
         return not any(self.fenced[self.assigned[p]] for p in Partition if self.assigned[p] != old.assigned[p])
+
+    @step(of="submit")
+    def batch_has_moves(self, old: Self, c: Controller) -> bool:
+        """AB-52. A batch that is submitted has a move."""
+        return old.has_batch(c)
 
     @step(of="submit")
     def plan_is_young(self, old: Self, c: Controller) -> bool:

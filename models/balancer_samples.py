@@ -8,7 +8,7 @@ A report here is its broker, its partition and its time. The measured values are
 broker that serves the partition measured it, and recent if its time is. `balancer` shows what happens to a plan that
 rests on an unknown load.
 
-Left out: reports of a broker itself, and metric versions (AB-08, AB-09); clocks that differ (D-07); the two steps of a
+Left out: reports of a broker itself, and metric versions (AB-08, AB-09); clocks that differ; the two steps of a
 move, between which the model has no such partition (AB-16).
 """
 
@@ -46,7 +46,7 @@ class BalancerSamples(Model):
 
     tiny = Scope({Node: 2, Partition: 1, Time: 2}, given={"delay": 0})
     default = Scope({Node: 2, Partition: 2, Time: 2}, budgets={"move": 2}, given={"delay": 1})
-    deep = Scope({Node: 4, Partition: 6, Time: 60}, given={"delay": 6}, depth=200)
+    deep = Scope({Node: 3, Partition: 3, Time: 20}, given={"delay": 3}, depth=200)
 
     @init
     def start_unsampled(self, n: Node) -> None:

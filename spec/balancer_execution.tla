@@ -286,6 +286,11 @@ MovesToLiveBrokers ==
 AlwaysMovesToLiveBrokers ==
     [][\A c \in Controller : Submit(c) => MovesToLiveBrokers]_vars
 
+\* AB-52. A batch that is submitted has a move.
+BatchHasMoves(c) == \E p \in Partition : batch[c, p]
+AlwaysBatchHasMoves ==
+    [][\A c \in Controller : Submit(c) => BatchHasMoves(c)]_vars
+
 \* AB-52. A batch is submitted within 60 s after the first batch of its plan.
 PlanIsYoung(c) == pace[c] # "LATE"
 AlwaysPlanIsYoung ==

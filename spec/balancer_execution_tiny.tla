@@ -57,6 +57,7 @@ CheckedSubmit(c) ==
     /\ broken' = IF ~LeaderAloneMoves(c) THEN "leader_alone_moves"
                  ELSE IF ~LeaderAlonePlanned(c) THEN "leader_alone_planned"
                  ELSE IF ~MovesToLiveBrokers THEN "moves_to_live_brokers"
+                 ELSE IF ~BatchHasMoves(c) THEN "batch_has_moves"
                  ELSE IF ~PlanIsYoung(c) THEN "plan_is_young"
                  ELSE IF ~BatchesAreApart(c) THEN "batches_are_apart"
                  ELSE "nothing"

@@ -133,7 +133,7 @@ class BalancerScores(Model):
         """The load of p in the snapshot: 0 if there is no sample of p."""
         return self.load(p, r) if self.known[p] else Load(0)
 
-    def n_times(self, x: Load) -> Load:
+    def n_times(self, x: Load) -> int:
         """The product n * x, for n eligible brokers."""
         return sum(x for b in Broker if self.eligible[b])
 
@@ -158,7 +158,7 @@ class BalancerScores(Model):
                     self.sampled(p, r) for p in Partition if self.placed[p] == b
                 )
         for r in Resource:
-            self.total[r] = sum(self.load_at[b, r] for b in Broker if self.eligible[b])
+            self.total[r] = Load(0) + sum(self.load_at[b, r] for b in Broker if self.eligible[b])
 
     def set_margins(self) -> None:
         """The goals set their bands around the averages (AB-25)."""
@@ -187,9 +187,9 @@ class BalancerScores(Model):
 
     # A goal and a broker --------------------------------------------------------------------------------------
 
-    def goal(self, r: Resource) -> bool:
-        """Whether the phase plans for this resource."""
-        return self.stage == (Stage.IN if r == Resource.IN else Stage.OUT)
+    def goal(self) -> Resource:
+        """The resource for which the phase plans."""
+        return Resource.OUT if self.stage == Stage.OUT else Resource.IN
 
     def is_within(self, r: Resource, x: Load) -> bool:
         """Whether the goal accepts a broker of load x: it is idle, as the average is, or in the band (AB-27)."""
@@ -198,13 +198,13 @@ class BalancerScores(Model):
 
     def accepts(self, b: Broker) -> bool:
         """Whether the goal of the phase accepts b."""
-        return all(self.is_within(r, self.load_at[b, r]) for r in Resource if self.goal(r))
+        return all(self.is_within(r, self.load_at[b, r]) for r in Resource if r == self.goal())
 
     def needs_less(self, b: Broker) -> bool:
         """Whether b carries more than the average. Nobody asks if the goal accepts b (AB-27)."""
-        return any(self.n_times(self.load_at[b, r]) > self.total[r] for r in Resource if self.goal(r))
+        return self.n_times(self.load_at[b, self.goal()]) > self.total[self.goal()]
 
-    def penalty(self, r: Resource, x: Load) -> Load:
+    def penalty(self, r: Resource, x: Load) -> int:
         """How far the score of a broker of load x is from 1 (AB-28): linear up to the span, then a tenth as steep."""
         beyond = max(10 * abs(self.n_times(x) - self.total[r]) - self.margin[r], 0)
         kink = 10 * self.n_times(self.span)
@@ -212,35 +212,35 @@ class BalancerScores(Model):
 
     # A move of p from a to c ----------------------------------------------------------------------------------
 
-    def worse_now(self, r: Resource, a: Broker, c: Broker) -> Load:
+    def worse_now(self, r: Resource, a: Broker, c: Broker) -> int:
         """The larger penalty of a and c."""
         return max(self.penalty(r, self.load_at[a, r]), self.penalty(r, self.load_at[c, r]))
 
-    def better_now(self, r: Resource, a: Broker, c: Broker) -> Load:
+    def better_now(self, r: Resource, a: Broker, c: Broker) -> int:
         """The smaller penalty of a and c."""
         return min(self.penalty(r, self.load_at[a, r]), self.penalty(r, self.load_at[c, r]))
 
-    def worse_then(self, r: Resource, p: Partition, a: Broker, c: Broker) -> Load:
+    def worse_then(self, r: Resource, p: Partition, a: Broker, c: Broker) -> int:
         """The larger penalty of a and c after the move."""
         x = self.sampled(p, r)
         return max(self.penalty(r, self.load_at[a, r] - x), self.penalty(r, self.load_at[c, r] + x))
 
-    def better_then(self, r: Resource, p: Partition, a: Broker, c: Broker) -> Load:
+    def better_then(self, r: Resource, p: Partition, a: Broker, c: Broker) -> int:
         """The smaller penalty of a and c after the move."""
         x = self.sampled(p, r)
         return min(self.penalty(r, self.load_at[a, r] - x), self.penalty(r, self.load_at[c, r] + x))
 
-    def gain_of(self, r: Resource, p: Partition, a: Broker, c: Broker) -> Load:
+    def gain_of(self, r: Resource, p: Partition, a: Broker, c: Broker) -> int:
         """How much the worse of the two brokers gains for one goal (AB-33). A negative gain is a loss."""
         return self.worse_now(r, a, c) - self.worse_then(r, p, a, c)
 
-    def gain(self, p: Partition, a: Broker, c: Broker) -> Load:
+    def gain(self, p: Partition, a: Broker, c: Broker) -> int:
         """What the group of the phase's goal gains (AB-36): its own gain, and that of another goal in the group."""
-        return sum(self.gain_of(r, p, a, c) for r in Resource if self.goal(r) or not self.apart)
+        return sum(self.gain_of(r, p, a, c) for r in Resource if r == self.goal() or not self.apart)
 
     def keeps_order(self, p: Partition, a: Broker, c: Broker) -> bool:
         """Whether no goal of the group finds the sorted scores of a and c worse after the move (P-15)."""
-        return all(self.is_no_worse(r, p, a, c) for r in Resource if self.goal(r) or not self.apart)
+        return all(self.is_no_worse(r, p, a, c) for r in Resource if r == self.goal() or not self.apart)
 
     def is_no_worse(self, r: Resource, p: Partition, a: Broker, c: Broker) -> bool:
         """Whether the lower score grows, or stays while the higher one does not fall."""
@@ -273,24 +273,22 @@ class BalancerScores(Model):
 
     def size(self, p: Partition) -> Load:
         """The load of p that the goal of the phase evens out."""
-        return sum(self.sampled(p, r) for r in Resource if self.goal(r))
+        return self.sampled(p, self.goal())
 
     def now_at(self, b: Broker) -> Load:
         """The load of b that the goal of the phase evens out."""
-        return sum(self.load_at[b, r] for r in Resource if self.goal(r))
+        return self.load_at[b, self.goal()]
 
     def donated(self, p: Partition) -> Load:
         """The load of the broker of p when the visit began, for the goal of the phase."""
-        return sum(self.load_before(b, r) for b in Broker for r in Resource if self.before[p] == b and self.goal(r))
+        return self.load_before(self.before[p], self.goal())
 
     def gives(self, p: Partition) -> bool:
         """Whether an eligible broker has p, so that an underloaded broker may pull it."""
-        return any(self.eligible[b] and self.planned[p] == b for b in Broker)
+        return self.eligible[self.planned[p]]
 
     def is_trivial(self, b: Broker) -> bool:
         """Whether the visit has changed the load of b by less than 5 % of the average (AB-44)."""
-        return any(
-            20 * abs(self.n_times(self.load_at[b, r]) - self.n_times(self.load_before(b, r))) < self.total[r]
-            for r in Resource
-            if self.goal(r)
-        )
+        r = self.goal()
+        change = abs(self.n_times(self.load_at[b, r]) - self.n_times(self.load_before(b, r)))
+        return 20 * change < self.total[r]

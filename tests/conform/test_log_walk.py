@@ -40,7 +40,11 @@ MODELS = (
     "metadata_quorum",
     "failover",
 )
-"""All models but ``broker_executors``, whose threads a log cannot tell apart, so that it is refused."""
+"""All models but those that ``conform`` refuses.
+
+``broker_executors`` has threads, which a log cannot tell apart. ``balancer`` adds up loads. ``balancer_execution`` and
+``balancer_samples`` have limits that a scope gives and no log tells.
+"""
 
 FINITE = ("wal", "object_life")
 """Models whose runs end early: a slot is written once, and an id is given out once."""

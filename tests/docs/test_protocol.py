@@ -25,7 +25,7 @@ OF_EXAMPLES = {"LA", "TN"}
 """Families of the small models that pages show."""
 
 INVENTED = {"AM-77", "CK-09", "CK-10", "ID-1", "INV-99", "LV-1", "LV-09", "LV-9", "ST-14b", "ST-99"} | {
-    *("CS-2005", "CS-95", "ND-1", "ND-2", "ND-3", "ND-4", "PL-2", "PT-6"),
+    *("CS-2005", "CS-95", "ND-1", "ND-2", "ND-3", "ND-4", "P-1", "P-2", "PL-2", "PT-6"),
 }
 """Ids of tests that ask for a missing rule, and places in tables of facts that no run shows."""
 

@@ -142,7 +142,7 @@ def test_an_unknown_load_makes_the_broker_ineligible() -> None:
 
 def test_a_hard_limit_forbids_the_best_move() -> None:
     """BG-08, AB-35. A goal that accepts at most 5 of bytes in forbids 6 to a broker that has nothing."""
-    tight = Scope(TIES.sizes, given=dict(TIES.given) | {"limit": 5})
+    tight = Scope({Broker: 2, Partition: 0, Load: 60}, given=dict(TIES.given) | {"limit": 5})
     _, moves = take_round(Balancer.at(tight).start(first=B0, others=B0, apart=False))
     assert moves == []
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from holdfast.lang import Scope
 from models.balancer_execution import BalancerExecution, Controller, Limit, Pace, Topic
 from models.parts.nodes import Node
@@ -12,20 +14,17 @@ LEFT, RIGHT, THIRD = (Node.element(number) for number in range(3))
 A, B, C = (Partition.element(number) for number in range(3))
 
 
-def scope(topics: tuple[int, int, int], homes: tuple[int, int, int], concurrency: int, sources: int) -> Scope:
-    """Three partitions of these topics on these brokers, and the limits of a batch."""
-    return Scope(
-        {Controller: 2, Node: 3, Partition: 3, Topic: 3, Limit: 3},
-        given={"topic": topics, "home": homes, "concurrency": concurrency, "sources": sources},
-    )
+TOPIC = {"topic": (0, 0, 0), "home": (0, 0, 0), "concurrency": 3, "sources": 3}
+"""The limits of a batch in which only the share of the one topic decides. All partitions are on the left."""
+
+APART = {"topic": (0, 1, 2), "home": (0, 0, 1), "concurrency": 3, "sources": 3}
+"""Three topics of one partition each, two on the left and one on the right. No limit of a batch decides."""
 
 
-ROOMY = scope((0, 1, 2), (0, 0, 1), 3, 3)
-
-
-def planned(of: Scope, *moves: tuple[Partition, Node]) -> BalancerExecution:
+def planned(given: dict[str, Any], *moves: tuple[Partition, Node]) -> BalancerExecution:
     """The first controller leads, and plans these moves."""
-    state = BalancerExecution.at(of).start(c=FIRST)
+    scope = Scope({Controller: 2, Node: 3, Partition: 3, Topic: 3, Limit: 3}, given=given)
+    state = BalancerExecution.at(scope).start(c=FIRST)
     for p, n in moves:
         state = state.take("plan", c=FIRST, p=p, n=n)
     return state
@@ -40,34 +39,34 @@ def filled(state: BalancerExecution, *partitions: Partition) -> BalancerExecutio
 
 def test_a_batch_takes_half_of_a_topic() -> None:
     """BG-14. Two of a topic's three partitions fit: half of three, rounded up. One of two fits."""
-    odd = filled(planned(scope((0, 0, 0), (0, 0, 0), 3, 3), (A, RIGHT), (B, RIGHT), (C, THIRD)), A, B)
+    odd = filled(planned(TOPIC, (A, RIGHT), (B, RIGHT), (C, THIRD)), A, B)
     assert odd.refusal("fill", c=FIRST, p=C) == ("BG-14", None)
-    even = filled(planned(scope((0, 0, 1), (0, 0, 0), 3, 3), (A, RIGHT), (B, RIGHT), (C, THIRD)), A)
+    even = filled(planned(TOPIC | {"topic": (0, 0, 1)}, (A, RIGHT), (B, RIGHT), (C, THIRD)), A)
     assert even.refusal("fill", c=FIRST, p=B) == ("BG-14", None)
     assert even.take("fill", c=FIRST, p=C).batch[FIRST, C]
 
 
 def test_a_broker_has_few_moves_in_a_batch() -> None:
     """BG-15. A broker counts as source and as destination: left gives two away, so it receives none."""
-    state = filled(planned(scope((0, 1, 2), (0, 0, 1), 2, 3), (A, RIGHT), (B, THIRD), (C, LEFT)), A, B)
+    state = filled(planned(APART | {"concurrency": 2}, (A, RIGHT), (B, THIRD), (C, LEFT)), A, B)
     assert state.refusal("fill", c=FIRST, p=C) == ("BG-15", None)
 
 
 def test_a_destination_has_few_sources() -> None:
     """BG-15. The third broker receives from the left one, so the right one has to wait."""
-    state = filled(planned(scope((0, 1, 2), (0, 0, 1), 3, 1), (A, THIRD), (C, THIRD)), A)
+    state = filled(planned(APART | {"sources": 1}, (A, THIRD), (C, THIRD)), A)
     assert state.refusal("fill", c=FIRST, p=C) == ("BG-15.sources", None)
 
 
 def test_a_dead_destination_is_skipped() -> None:
     """BG-17. The broker dies between the plan and the batch; the other move is executed."""
-    state = filled(planned(ROOMY, (A, RIGHT), (B, THIRD)), A, B).take("fence", n=RIGHT).take("submit", c=FIRST)
+    state = filled(planned(APART, (A, RIGHT), (B, THIRD)), A, B).take("fence", n=RIGHT).take("submit", c=FIRST)
     assert [state.assigned[p] for p in (A, B)] == [LEFT, THIRD]
 
 
 def test_a_deposed_controller_moves_nothing() -> None:
     """BG-18, AB-55. Its batch is refused, and it plans nothing. The new leader plans from the placement as it is."""
-    state = filled(planned(ROOMY, (A, RIGHT), (B, THIRD)), A).take("submit", c=FIRST)
+    state = filled(planned(APART, (A, RIGHT), (B, THIRD)), A).take("submit", c=FIRST)
     state = filled(state, B).take("pass_interval", c=FIRST).take("elect", c=SECOND)
     assert state.refusal("submit", c=FIRST) == ("AB-55", None)
     state = state.take("end_round", c=FIRST)
@@ -77,7 +76,7 @@ def test_a_deposed_controller_moves_nothing() -> None:
 
 def test_batches_keep_their_times() -> None:
     """BG-16. 5 s lie between two batches, and after 60 s there is none."""
-    state = filled(planned(ROOMY, (A, RIGHT), (B, THIRD)), A).take("submit", c=FIRST)
+    state = filled(planned(APART, (A, RIGHT), (B, THIRD)), A).take("submit", c=FIRST)
     state = filled(state, B)
     assert state.refusal("submit", c=FIRST) == ("BG-16.spacing", None)
     state = state.take("pass_interval", c=FIRST)
@@ -87,14 +86,14 @@ def test_batches_keep_their_times() -> None:
 
 def test_time_passes_only_after_a_batch() -> None:
     """AB-52. The 60 s count from the first batch."""
-    state = filled(planned(ROOMY, (A, RIGHT)), A).take("pass_minute", c=FIRST)
+    state = filled(planned(APART, (A, RIGHT)), A).take("pass_minute", c=FIRST)
     assert state.pace[FIRST] == Pace.NONE
     assert state.take("submit", c=FIRST).assigned[A] == RIGHT
 
 
 def test_a_destination_opens_after_the_source_has_closed() -> None:
     """INV-01, AB-16. In between nobody serves the partition."""
-    state = filled(planned(ROOMY, (A, RIGHT)), A).take("submit", c=FIRST)
+    state = filled(planned(APART, (A, RIGHT)), A).take("submit", c=FIRST)
     assert state.refusal("open", n=RIGHT, p=A) == ("ST-14", None)
     state = state.take("close", n=LEFT, p=A)
     assert not any(state.serves[n, A] for n in (LEFT, RIGHT, THIRD))

@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-LARGEST = 300_000
-"""Limit in bytes. The lock file and the stored results are the largest; a wheel or an archive is larger by far."""
+LARGEST = 400_000
+"""Limit in bytes. The lock file, the stored results and the TLA+ module of `balancer` are the largest.
+
+The module is nearly all indentation. A wheel or an archive is larger by far.
+"""
 
 
 IMAGES = "tests/reports/golden/images/"
