@@ -19,7 +19,8 @@ A hard goal judges each action: a limit for bytes in. It has no phase of its own
 ships; plug-in goals may be hard (AB-35).
 
 Left out: SWAP, which no goal emits (AB-31); untrusted loads (AB-21); fenced brokers, whose partitions are elected
-elsewhere (AB-05).
+elsewhere (AB-05); a round that begins while a move of the last one is under way, so that no broker counts the partition
+(AB-16, AB-56).
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from models.parts.balancer_scores import Broker, Load, Partition, Resource, Stag
 class Balancer(BalancerRounds):
     """A leading controller that plans round after round, and a cluster that changes now and then."""
 
-    # The roaming partition of P-17, witness W1, in units of 10 MiB/s: (in, out) of B0 (8, 0), B1 (5, 10), B2 (7, 3).
+    # The circle of P-17 in units of 10 MiB/s: partition 0 goes round. Partition 1 lets the other properties decide.
     tiny = Scope(
         {Broker: 2, Partition: 1, Load: 30},
         budgets={"abort": 1, "hang": 0, "lock": 0, "configure": 1, "change_load": 0},

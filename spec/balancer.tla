@@ -24,7 +24,8 @@
 \* no mean. None ships; plug-in goals may be hard (AB-35).
 \*
 \* Left out: SWAP, which no goal emits (AB-31); untrusted loads (AB-21); fenced brokers, whose partitions are
-\* elected elsewhere (AB-05).
+\* elected elsewhere (AB-05); a round that begins while a move of the last one is under way, so that no broker
+\* counts the partition (AB-16, AB-56).
 EXTENDS Integers, FiniteSets
 
 CONSTANTS
@@ -199,8 +200,8 @@ BeginRound ==
                                                ELSE 0])]
                 total_2 ==
                     [r_2 \in Resource |->
-                        Sum(
-                            [b_2 \in Broker |-> IF eligible_2[b_2] THEN load_at_2[b_2, r_2] ELSE 0])]
+                        0 + Sum(
+                                [b_2 \in Broker |-> IF eligible_2[b_2] THEN load_at_2[b_2, r_2] ELSE 0])]
                 threshold_2 == IF raised THEN idle ELSE 0
                 margin_2 == [r_3 \in Resource |-> total_2[r_3]]
             IN  /\ \A b \in Broker, r \in Resource :  \* cut: Load
@@ -219,10 +220,10 @@ BeginRound ==
                                                       ELSE 0
                                                  ELSE 0]) <= MaxLoad
                 /\ \A r_2 \in Resource :  \* cut: Load
-                       /\ Sum(
-                              [b_2 \in Broker |-> IF eligible_2[b_2] THEN load_at_2[b_2, r_2] ELSE 0]) >= 0
-                       /\ Sum(
-                              [b_2 \in Broker |-> IF eligible_2[b_2] THEN load_at_2[b_2, r_2] ELSE 0]) <= MaxLoad
+                       /\ 0 + Sum(
+                                  [b_2 \in Broker |-> IF eligible_2[b_2] THEN load_at_2[b_2, r_2] ELSE 0]) >= 0
+                       /\ 0 + Sum(
+                                  [b_2 \in Broker |-> IF eligible_2[b_2] THEN load_at_2[b_2, r_2] ELSE 0]) <= MaxLoad
                 /\ began_raised' = raised
                 /\ threshold' = threshold_2  \* BG-04
                 /\ eligible' = eligible_2

@@ -11,8 +11,8 @@
 \* right if the broker that serves the partition measured it, and recent if its time is. `balancer` shows what
 \* happens to a plan that rests on an unknown load.
 \*
-\* Left out: reports of a broker itself, and metric versions (AB-08, AB-09); clocks that differ (D-07); the
-\* two steps of a move, between which the model has no such partition (AB-16).
+\* Left out: reports of a broker itself, and metric versions (AB-08, AB-09); clocks that differ; the two steps
+\* of a move, between which the model has no such partition (AB-16).
 EXTENDS Integers, FiniteSets
 
 CONSTANTS
