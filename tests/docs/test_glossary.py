@@ -37,6 +37,9 @@ TWICE = {
 TWICE_IN_MODELS = dict.fromkeys(
     ["Epoch", "Mode", "Phase", "R"],
     "fingerprints of models hash the names of sorts and enums, and old replay lines carry them",
+) | dict.fromkeys(
+    ["Broker", "Partition"],
+    "the balancer breaks ties by number, so its brokers and partitions have an order; elsewhere they have none",
 )
 """Names that two sorts or enums of different protocols share, with the reason."""
 
