@@ -1,0 +1,102 @@
+"""The phase of a goal: it visits each broker that the goal does not accept, and moves partitions (AB-40 to AB-44)."""
+
+from __future__ import annotations
+
+import msgspec
+
+from impl.balancer.actions import Action
+from impl.balancer.choosing import Chooser
+from impl.balancer.goals import Goal
+from impl.balancer.snapshot import BrokerLoad, ClusterSnapshot, replica_order
+from impl.rules import rule
+
+
+class Phase(msgspec.Struct, frozen=True):
+    """The phase of one goal on a snapshot. ``chooser``: chooses the moves."""
+
+    snapshot: ClusterSnapshot
+    goal: Goal
+    chooser: Chooser
+
+    def run(self) -> list[Action]:
+        """Apply the actions of the phase to the snapshot, and return them in order.
+
+        AB-40. The brokers to visit are fixed at the start, by id; each is visited at most once.
+        """
+        resource = self.goal.resource
+        eligible = self.snapshot.eligible()
+        visited = [broker for broker in eligible if not self._accepts(broker) and broker.trusted[resource]]
+        actions: list[Action] = []
+        for broker in visited:
+            if not self._accepts(broker):
+                actions += self._visit(broker, [each for each in eligible if each is not broker])
+        return actions
+
+    def _visit(self, broker: BrokerLoad, others: list[BrokerLoad]) -> list[Action]:
+        load = broker.loads[self.goal.resource]
+        trusted = self.snapshot.trust()
+        if self.goal.needs_less(load):
+            actions, change = self._reduce(broker, others)
+        elif self.goal.needs_more(load) and not rule("BG-10", broker.slow):
+            actions, change = self._increase(broker, others)
+        else:
+            return []
+        if rule("BG-06", bool(actions) and self.goal.is_trivial(change)):
+            self.snapshot.undo(actions, trusted)
+            self.chooser.changed(broker, *others)
+            return []
+        return actions
+
+    def _reduce(self, broker: BrokerLoad, others: list[BrokerLoad]) -> tuple[list[Action], float]:
+        """AB-41. Give partitions away, each to the best destination, until the goal accepts the broker.
+
+        Returns the actions, and the change of the broker's load.
+        """
+        resource = self.goal.resource
+        candidates = [each for each in others if not rule("BG-10", each.slow)]
+        candidates.sort(key=self._place)
+        actions: list[Action] = []
+        change = 0.0
+        for partition in replica_order(broker, resource) if candidates else []:
+            action = self.chooser.best_destination(partition, broker, candidates)
+            if action is None:
+                continue
+            self._apply(action)
+            actions.append(action)
+            change -= partition.loads[resource]
+            if self._accepts(broker):
+                break
+            candidates.sort(key=self._place)
+        return actions, change
+
+    def _increase(self, broker: BrokerLoad, others: list[BrokerLoad]) -> tuple[list[Action], float]:
+        """AB-42. Take partitions, from the brokers with the largest loads first, until the goal accepts the broker.
+
+        Returns the actions, and the change of the broker's load.
+        """
+        resource = self.goal.resource
+        actions: list[Action] = []
+        change = 0.0
+        for donor in sorted(others, key=lambda each: (-each.loads[resource], each.id)):
+            order = replica_order(donor, resource)
+            found = self.chooser.next_pull(order, 0, donor, broker)
+            while found is not None:
+                place, action = found
+                self._apply(action)
+                actions.append(action)
+                change += order[place].loads[resource]
+                if self._accepts(broker):
+                    return actions, change
+                found = self.chooser.next_pull(order, place + 1, donor, broker)
+        return actions, change
+
+    def _apply(self, action: Action) -> None:
+        self.snapshot.apply(action)
+        self.chooser.changed(self.snapshot.brokers[action.source], self.snapshot.brokers[action.destination])
+
+    def _accepts(self, broker: BrokerLoad) -> bool:
+        return self.goal.accepts(broker.loads[self.goal.resource])
+
+    def _place(self, broker: BrokerLoad) -> tuple[float, int]:
+        # The order of candidates: the lowest load first, equal loads by id (AB-62).
+        return broker.loads[self.goal.resource], broker.id
