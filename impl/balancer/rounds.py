@@ -1,0 +1,105 @@
+"""A round: the phases of all goals on one snapshot, and the plan that is merged from their actions (AB-39)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from impl.balancer.actions import Action
+from impl.balancer.bands import band_of
+from impl.balancer.choosing import Chooser
+from impl.balancer.fast_choosing import chooser_for
+from impl.balancer.goals import RESOURCE_OF, Goal, GoalSettings, in_order, make_goal
+from impl.balancer.judgement import Judge
+from impl.balancer.merging import merge
+from impl.balancer.phase import Phase
+from impl.balancer.safety import exact
+from impl.balancer.snapshot import ClusterSnapshot
+from impl.rules import rule
+
+MakeChooser = Callable[[ClusterSnapshot, Judge], Chooser]
+
+
+class RoundConfiguration(msgspec.Struct, frozen=True):
+    """What a round needs of the configuration. ``safe``: whether the safe mode is on."""
+
+    goals: tuple[GoalSettings, ...]
+    safe: bool = False
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """``actions``: in the order in which they were applied to ``snapshot``. ``moves``: merged (AB-48).
+
+    ``goals``: the goals with the bands of the round, in the order of their phases.
+    """
+
+    actions: list[Action]
+    moves: list[Action]
+    goals: tuple[Goal, ...]
+    snapshot: ClusterSnapshot
+
+
+def goals_of(snapshot: ClusterSnapshot, settings: Sequence[GoalSettings]) -> tuple[Goal, ...]:
+    """The goals with their bands over the eligible brokers, in the order of their phases (AB-25)."""
+    eligible = snapshot.eligible()
+    return in_order(
+        make_goal(each, band_of([broker.loads[RESOURCE_OF[each.goal]] for broker in eligible], each.deviation))
+        for each in settings
+    )
+
+
+def run_phases(
+    snapshot: ClusterSnapshot,
+    goals: Sequence[Goal],
+    *,
+    safe: bool = False,
+    leads: Callable[[], bool] = lambda: True,
+    make_chooser: MakeChooser = chooser_for,
+    latest: Callable[[], Sequence[Goal]] | None = None,
+) -> list[Action] | None:
+    """Run the phase of each goal on the snapshot. Returns the actions, or None if the controller no longer leads.
+
+    ``latest``: gives the goals as they are configured by then. Without the rule that a round keeps its configuration,
+    each phase would read them.
+    """
+    actions: list[Action] = []
+    optimised: set[str] = set()
+    for place in range(len(goals)):
+        current = goals if latest is None or rule("BG-19") else latest()
+        if place >= len(current):
+            break
+        if rule("BG-18", not leads()):
+            return None
+        goal = current[place]
+        judge = Judge(current, goal.GROUP, frozenset(optimised), safe)
+        actions += Phase(snapshot, goal, make_chooser(snapshot, judge)).run()
+        optimised.add(goal.GROUP)
+    return None if rule("BG-18", not leads()) else actions
+
+
+def plan_round(
+    take: Callable[[], ClusterSnapshot],
+    configuration: Callable[[], RoundConfiguration],
+    leads: Callable[[], bool] = lambda: True,
+    make_chooser: MakeChooser = chooser_for,
+) -> Plan | None:
+    """Plan a round. None if the controller does not lead, or loses the lead before the plan may be executed.
+
+    ``take``: takes the snapshot of the cluster. ``configuration``: the configuration of now. ``leads``: whether the
+    controller leads now. Raises UnmatchedMovesError, which no plan of a round causes (P-13).
+    """
+    copied = configuration()
+    if rule("BG-18", not leads()):
+        return None
+    snapshot = exact(take()) if copied.safe else take()
+    goals = goals_of(snapshot, copied.goals)
+    actions = run_phases(
+        snapshot,
+        goals,
+        safe=copied.safe,
+        leads=leads,
+        make_chooser=make_chooser,
+        latest=lambda: goals_of(snapshot, configuration().goals),
+    )
+    return None if actions is None else Plan(actions, merge(actions), goals, snapshot)
