@@ -17,15 +17,17 @@ class Profile(msgspec.Struct, frozen=True):
 
     ``v6``: fast close with entries. ``cancel``: K is KRaft and AutoMQ as built, H preserves the origin. ``handshake``:
     who asks for the election: the source of a move (G0) or its target (G1). ``timer``: ``epoch`` is EL-12 and EL-13;
-    ``automq`` is EL-01 to EL-06 as built. ``as_built``: the suspicious spots of AutoMQ that are built in (AM-01 ...);
-    the default mends them all. ``routes``: whether the controller keeps route epochs, for zone routing. ``bump_ms``:
-    the time between two bumps of the route epoch (ZR-55).
+    ``automq`` is EL-01 to EL-06 as built. ``balancer``: plans as AutoMQ makes them (``parity``), or so that planning
+    ends (``safe``). ``as_built``: the suspicious spots of AutoMQ that are built in (AM-01 ...); the default mends them
+    all. ``routes``: whether the controller keeps route epochs, for zone routing. ``bump_ms``: the time between two
+    bumps of the route epoch (ZR-55).
     """
 
     v6: bool = True
     cancel: Literal["H", "K"] = "H"
     handshake: Literal["G0", "G1"] = "G0"
     timer: Literal["epoch", "automq"] = "epoch"
+    balancer: Literal["parity", "safe"] = "parity"
     as_built: frozenset[str] = frozenset()
     min_insync: int = 1
     unclean_election: bool = False

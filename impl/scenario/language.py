@@ -15,7 +15,7 @@ from impl.scenario.profile import read_profile
 from impl.scenario.reading import MalformedError, Pairs, documents, inside, items, line_of, malformed, pairs, scalar
 from impl.scenario.suggest import unknown
 from impl.scenario.types import Integer, ListOf, Number, String, Struct, may
-from impl.scenario.vocabulary import LATER, OPERATIONS
+from impl.scenario.vocabulary import OPERATIONS
 
 SCENARIO_KEYS = ("name", "profile", "clock", "absent", "setup", "steps")
 STEP_KEYS = ("op", "expect", "repeat", "each", "tolerance")
@@ -160,9 +160,6 @@ def _step(node: yaml.Node) -> ScenarioStep:
 
 def _operation(node: yaml.Node) -> ScenarioOperation:
     name = scalar(node, "the name of an operation")
-    for layer, names in LATER.items():
-        if name in names:
-            malformed(node, f"{name} belongs to the {layer} layer: not supported yet", "leave it out")
     if name not in OPERATIONS:
         malformed(node, unknown("operation", name, OPERATIONS), None)
     return OPERATIONS[name]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import yaml
 
 from impl.controller.view import Profile
-from impl.scenario.reading import malformed, pairs
 from impl.scenario.types import OneOf, Struct, may
 
 VERSIONS = tuple(f"V{number}" for number in range(7))
@@ -27,12 +26,10 @@ def read_profile(node: yaml.Node | None) -> Profile:
     if node is None:
         return Profile()
     given = PROFILE.value(node)
-    if given["balancer"] == "safe":
-        problem = "balancer: safe belongs to the balancer layer: not supported yet"
-        malformed(pairs(node, "a map")["balancer"][0], problem, "leave it out")
     return Profile(
         v6=given["automq_version"] == "V6",
         cancel=given["cancel"],
         handshake=given["handshake"],
         timer=given["timer"],
+        balancer=given["balancer"],
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from impl.scenario.matching import show
 from impl.scenario.operation import ScenarioOperation
 from impl.scenario.types import MapOf, OneOf, StructField, Type, UnorderedList
-from impl.scenario.vocabulary import LATER, LAYERS
+from impl.scenario.vocabulary import LAYERS
 
 PAGE = Path(__file__).parents[2] / "docs" / "scenarios.md"
 _PLACE = re.compile(r"(<!-- operations: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -20,10 +20,7 @@ def filled(page: str) -> str:
 
 
 def table(layer: str) -> str:
-    """The table of a layer. The table of ``later`` lists the operations that no code performs yet."""
-    if layer == "later":
-        rows = [f"| {name} | {', '.join(f'`{op}`' for op in ops)} |" for name, ops in LATER.items()]
-        return "\n".join(["| layer | operations |", "|---|---|", *rows, ""])
+    """The table of a layer."""
     rows = [_row(operation) for operation in LAYERS[layer]]
     return "\n".join(["| op | meaning | arguments | result keys |", "|---|---|---|---|", *rows, ""])
 

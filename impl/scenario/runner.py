@@ -6,7 +6,18 @@ from collections.abc import Callable
 
 import msgspec
 
-from impl.scenario import assignment, encodings, epochs, inject, objects, queries, streams, zone
+from impl.scenario import (
+    assignment,
+    balancer,
+    encodings,
+    epochs,
+    execution,
+    inject,
+    objects,
+    queries,
+    streams,
+    zone,
+)
 from impl.scenario.language import OperationCall, Scenario, ScenarioStep
 from impl.scenario.matching import Mismatch, differences
 from impl.scenario.session import Perform, Result, ScenarioSession
@@ -20,6 +31,8 @@ PERFORM: dict[str, Perform] = {
     **encodings.PERFORM,
     **zone.PERFORM,
     **epochs.PERFORM,
+    **balancer.PERFORM,
+    **execution.PERFORM,
 }
 """The functions that run the operations of the language."""
 

@@ -12,6 +12,7 @@ from impl.scenario.operation import BOOL, BROKERS, CHANGES, INT, RECORDS, TEXT, 
 from impl.scenario.profile import PROFILE
 from impl.scenario.types import Integer, ListOf, Number, Schema, String, Struct, StructField, Type, may
 from impl.scenario.vocabulary import OPERATIONS
+from impl.scenario.words_balancer import CLUSTER, FOUND
 
 FILE = Path(__file__).with_name("scenario.schema.json")
 SHARED: dict[str, Type] = {
@@ -21,6 +22,8 @@ SHARED: dict[str, Type] = {
     "records": RECORDS,
     "changes": CHANGES,
     "brokers": BROKERS,
+    "loads": CLUSTER["loads"],
+    "actions": FOUND,
 }
 """The types of results that many operations have."""
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from impl.controller.node import Controller
 from impl.controller.view import OperationResult, View
 from impl.records import AssignedS3ObjectId, MetadataRecord, ObjectState, PartitionChange, S3Object, Topic
+from impl.scenario.balancer_state import BalancerState
 from impl.scenario.language import Scenario
 from impl.scenario.zone_state import ZoneState
 
@@ -33,12 +34,13 @@ CHANGED = {
 
 
 class ScenarioSession:
-    """A controller with the profile and the clock of a scenario, and beside it what the zone layer has set up."""
+    """A controller with the profile and the clock of a scenario, and beside it what the other layers have set up."""
 
     def __init__(self, scenario: Scenario, as_built: frozenset[str] = frozenset()) -> None:
         profile = replace(scenario.profile, as_built=as_built)
         self.controller = Controller(profile, scenario.clock)
         self.zone = ZoneState()
+        self.balancer = BalancerState(safe=profile.balancer == "safe")
         self._absent = scenario.absent
         self._prepared: set[int] = set()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from impl.scenario.operation import ScenarioOperation
 from impl.scenario.words_assignment import ASSIGNMENT_OPERATIONS
+from impl.scenario.words_balancer import BALANCER_OPERATIONS
 from impl.scenario.words_encodings import ENCODING_OPERATIONS
 from impl.scenario.words_epochs import EPOCH_OPERATIONS
 from impl.scenario.words_queries import QUERIES
@@ -17,13 +18,6 @@ LAYERS: dict[str, tuple[ScenarioOperation, ...]] = {
     "routing": ROUTING_OPERATIONS,
     "epochs": EPOCH_OPERATIONS,
     "encodings": ENCODING_OPERATIONS,
+    "balancer": BALANCER_OPERATIONS,
 }
 OPERATIONS: dict[str, ScenarioOperation] = {each.name: each for layer in LAYERS.values() for each in layer}
-
-LATER: dict[str, tuple[str, ...]] = {
-    "balancer": (
-        *("cluster", "load", "goals", "goal_config", "normalize", "score", "trivial", "replica_order"),
-        *("action_score", "phase", "plan", "merge", "batch", "requests", "metrics", "snapshot"),
-    ),
-}
-"""Operations of the language that no code performs yet, by layer."""

@@ -17,7 +17,7 @@ from impl.scenario.report import text
 from impl.scenario.runner import run
 from impl.scenario.schema import FILE, schema
 from impl.scenario.schema import text as schema_text
-from impl.scenario.vocabulary import LATER, OPERATIONS
+from impl.scenario.vocabulary import OPERATIONS
 from tests.docs.fences import ROOT, Block, blocks
 from tests.impl import scenario_rows
 
@@ -61,13 +61,6 @@ def test_the_reference_has_the_present_tables() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert filled(page) == page
     assert page.count("<!-- operations: ") == 7
-
-
-def test_later_operations_are_no_present_ones() -> None:
-    """An operation is either performed or named as not supported yet."""
-    later = [name for names in LATER.values() for name in names]
-    assert not set(later) & set(OPERATIONS)
-    assert len(later) == len(set(later))
 
 
 def test_the_schema_is_current() -> None:
