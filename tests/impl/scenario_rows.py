@@ -16,8 +16,8 @@ SCENARIOS = ROOT / "tests" / "scenarios"
 PAGE = SCENARIOS / "README.md"
 ROW = re.compile(r"\b[A-Z]{1,2}-\d+[a-z]?\b")
 
-FAMILIES = ("ST", "CK", "CS", "CO", "OB", "ND", "RA", "EL", "CA", "ZR")
-"""The families of rows that the language can reach: those of the controller, and of zone routing."""
+FAMILIES = ("ST", "CK", "CS", "CO", "OB", "ND", "RA", "EL", "CA", "ZR", "AB", "BG")
+"""The families of rows that the language can reach: of the controller, of zone routing, of the balancer."""
 
 
 def _span(family: str, *numbers: int | range) -> list[str]:
@@ -36,13 +36,17 @@ TABLES = [
     *_span("RA", range(1, 25), 29, range(40, 51)),
     *_span("EL", range(1, 14)),
     *_span("CA", range(1, 11), range(20, 28), range(40, 55)),
+    *_span("AB", range(1, 63)),
+    *_span("BG", range(1, 20)),
 ]
-"""The rows of the tables in streams.md 2 to 6 and reassignment.md 2 to 7."""
+"""The rows of the tables in streams.md 2 to 6, reassignment.md 2 to 7, and autobalancer.md."""
 
 _BROKER = "of brokers: what a broker does with its streams, its threads, its metadata"
 _TOOL = "of KIP-236: the controller of the reference has neither its queue nor its tool"
 _CHANNEL = "of bytes in channels and WALs: no operation writes any"
 _READS = "of the read path: no operation reads a partition through a proxy"
+_REPORTER = "of brokers and the metrics topic: a scenario gives what arrives"
+_TIME = "of time: no operation executes a plan, or has two controllers"
 EXCEPTIONS = {
     "CS-29": "its parts CS-29a and CS-29b have rows of their own",
     "ND-31": "of heartbeats: a scenario gives the state of a broker",
@@ -52,6 +56,13 @@ EXCEPTIONS = {
     **dict.fromkeys(_span("CA", 6, 7, 9, 10), _TOOL),
     **dict.fromkeys(_span("ZR", 12, range(17, 20), 29, 32), _CHANNEL),
     **dict.fromkeys(_span("ZR", range(36, 54)), _READS),
+    **dict.fromkeys(_span("AB", range(6, 9), 11, 12), _REPORTER),
+    **dict.fromkeys([*_span("AB", 2, 52, range(54, 57)), *_span("BG", 16, 18, 19)], _TIME),
+    "AB-05": "of elections: the reference elects by other rules",
+    "AB-17": "of two queues: a scenario applies each record at once",
+    "AB-21": "of sample series, which no metric has",
+    "AB-45": "of the lack of a limit, which decides nothing",
+    **dict.fromkeys(("AB-59", "AB-60"), "of AutoMQ's maps: the reference has the order of AB-62"),
 }
 """Rows without a scenario, each with its reason."""
 
