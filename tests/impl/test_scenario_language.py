@@ -37,11 +37,13 @@ def test_a_malformed_file_is_refused_with_its_place(path: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_there_are_forty_malformed_files_of_zones() -> None:
-    """The folder has at least forty files about zone routing and its bytes, and more about the other layers."""
+def test_there_are_forty_malformed_files_of_each_layer() -> None:
+    """The folder has at least forty files about zone routing and its bytes, about the balancer, and about the rest."""
     of_zones = [path for path in MALFORMED if path.stem.startswith(("zone", "epochs", "encoding"))]
+    of_balancer = [path for path in MALFORMED if path.stem.startswith("balancer")]
     assert len(of_zones) >= 40
-    assert len(MALFORMED) >= 40 + len(of_zones)
+    assert len(of_balancer) >= 40
+    assert len(MALFORMED) >= 40 + len(of_zones) + len(of_balancer)
 
 
 def test_defaults() -> None:
