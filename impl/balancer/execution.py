@@ -66,19 +66,21 @@ class PlanExecution:
         self._due = 0
         """The time before which no further batch is sent."""
         self._is_waiting = False
+        self._dropped = 0
 
     def next(self, now: int) -> ExecutionStep:
         """What to do at a time in milliseconds. A step that says ``send`` counts as done."""
         if self._is_waiting:
             return ExecutionStep("wait")
         if self._sent == len(self._batches):
-            return ExecutionStep("end")
+            return ExecutionStep("end", dropped=self._dropped)
         if self._began is None:
             self._began = now
         if now < self._due:
             return ExecutionStep("wait", until=self._due)
         if rule("BG-16", now - self._began > LONGEST_MS):
-            return self._drop()
+            self._drop()
+            return ExecutionStep("end", dropped=self._dropped)
         self._is_waiting = True
         self._sent += 1
         return ExecutionStep("send", self._batches[self._sent - 1])
@@ -96,7 +98,6 @@ class PlanExecution:
         if rule("BG-16.spacing", self._interval > 0):
             self._due = now + self._interval
 
-    def _drop(self) -> ExecutionStep:
-        left = sum(len(batch) for batch in self._batches[self._sent :])
+    def _drop(self) -> None:
+        self._dropped = sum(len(batch) for batch in self._batches[self._sent :])
         del self._batches[self._sent :]
-        return ExecutionStep("end", dropped=left)
