@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from impl.balancer.actions import Action
 from impl.balancer.choosing import Chooser
 from impl.balancer.goals import Goal
-from impl.balancer.snapshot import BrokerLoad, ClusterSnapshot, replica_order
+from impl.balancer.snapshot import BrokerLoad, ClusterSnapshot, PartitionLoad, replica_order
 from impl.rules import rule
 
 
-class Phase(msgspec.Struct, frozen=True):
+class Phase:
     """The phase of one goal on a snapshot. ``chooser``: chooses the moves."""
 
-    snapshot: ClusterSnapshot
-    goal: Goal
-    chooser: Chooser
+    def __init__(self, snapshot: ClusterSnapshot, goal: Goal, chooser: Chooser) -> None:
+        self.snapshot = snapshot
+        self.goal = goal
+        self.chooser = chooser
+        self._orders: dict[int, list[PartitionLoad]] = {}
+        """By broker, the order of its partitions, until they change."""
 
     def run(self) -> list[Action]:
         """Apply the actions of the phase to the snapshot, and return them in order.
@@ -43,7 +44,7 @@ class Phase(msgspec.Struct, frozen=True):
             return []
         if rule("BG-06", bool(actions) and self.goal.is_trivial(change)):
             self.snapshot.undo(actions, trusted)
-            self.chooser.changed(broker, *others)
+            self._changed(broker, *others)
             return []
         return actions
 
@@ -57,7 +58,7 @@ class Phase(msgspec.Struct, frozen=True):
         candidates.sort(key=self._place)
         actions: list[Action] = []
         change = 0.0
-        for partition in replica_order(broker, resource) if candidates else []:
+        for partition in self._order(broker) if candidates else []:
             action = self.chooser.best_destination(partition, broker, candidates)
             if action is None:
                 continue
@@ -78,7 +79,7 @@ class Phase(msgspec.Struct, frozen=True):
         actions: list[Action] = []
         change = 0.0
         for donor in sorted(others, key=lambda each: (-each.loads[resource], each.id)):
-            order = replica_order(donor, resource)
+            order = self._order(donor)
             found = self.chooser.next_pull(order, 0, donor, broker)
             while found is not None:
                 place, action = found
@@ -92,7 +93,17 @@ class Phase(msgspec.Struct, frozen=True):
 
     def _apply(self, action: Action) -> None:
         self.snapshot.apply(action)
-        self.chooser.changed(self.snapshot.brokers[action.source], self.snapshot.brokers[action.destination])
+        self._changed(self.snapshot.brokers[action.source], self.snapshot.brokers[action.destination])
+
+    def _changed(self, *brokers: BrokerLoad) -> None:
+        self.chooser.changed(*brokers)
+        for broker in brokers:
+            self._orders.pop(broker.id, None)
+
+    def _order(self, broker: BrokerLoad) -> list[PartitionLoad]:
+        if broker.id not in self._orders:
+            self._orders[broker.id] = replica_order(broker, self.goal.resource)
+        return self._orders[broker.id]
 
     def _accepts(self, broker: BrokerLoad) -> bool:
         return self.goal.accepts(broker.loads[self.goal.resource])
