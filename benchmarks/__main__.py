@@ -139,6 +139,21 @@ def simulate(
 
 
 @app.command
+def balancer(
+    *,
+    quick: Annotated[bool, Parameter(help="a small cluster: does everything run?", negative=())] = False,
+) -> None:
+    """Measure the planner of the balancer on one core: the seconds of a round, and the ratio to the literal planner."""
+    # Imported here: the other benchmarks do not need the implementation.
+    from benchmarks.balancer import lines, measured  # noqa: PLC0415
+
+    Console().print(f"load before: {machine().load}", highlight=False)
+    for found in measured(10, 500, (5, 100), 1) if quick else measured():
+        for line in lines(found):
+            Console().print(line, highlight=False, soft_wrap=True)
+
+
+@app.command
 def cluster(
     *,
     quick: Annotated[bool, Parameter(help="a few seconds: does everything run?", negative=())] = False,
