@@ -1,6 +1,6 @@
 """The choice among possible moves in little time. It chooses what the literal form chooses, with the same scores.
 
-Three things save time, and each is exact:
+Four things save time, and each is exact:
 
 - The scores of brokers are kept until their loads change.
 - A move from a source changes the source's score alike for each destination.
@@ -8,8 +8,10 @@ Three things save time, and each is exact:
   an upper bound of the gain. Subtraction, division and addition of doubles are monotone, so the bound of the whole
   score, computed by the same operations, is not below the score. A move whose bound is below 0.5, or not above the best
   move, is not computed.
+- A receiver asks for blocks of partitions with similar loads. The range of their loads bounds all their scores.
 
-It needs goals with the usual curve and loads that are all trusted; for others ``chooser_for`` takes the literal form.
+It needs goals with the usual curve, loads that are all trusted, and spans that are not tiny beside the loads, so that
+rounding stays below ``SLACK``. For others ``chooser_for`` takes the literal form.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 
 from impl.balancer.actions import Action
+from impl.balancer.blocks import Block, blocks_of
 from impl.balancer.choosing import Chooser, helps
 from impl.balancer.curve import STEP_VALUE
 from impl.balancer.goals import Goal, UsageGoal
@@ -27,6 +30,10 @@ from impl.balancer.safety import worsens
 from impl.balancer.snapshot import BrokerLoad, ClusterSnapshot, PartitionLoad
 
 REST = 1 - STEP_VALUE
+SLACK = 1e-9
+"""What the bound of a block may be wrong by, since it is computed in another order: much more than rounding."""
+LARGEST = 1e5
+"""The sum of all loads, in spans, up to which rounding changes a score by less than a tenth of ``SLACK``."""
 Scores = tuple[float, ...]
 """The scores of a broker, by the place of the goal."""
 
@@ -38,13 +45,21 @@ def chooser_for(snapshot: ClusterSnapshot, judge: Judge) -> Chooser:
         all(broker.trusted) and all(all(each.trusted) for each in broker.partitions.values())
         for broker in snapshot.eligible()
     )
-    return FastChooser(snapshot, judge) if usual and trusted else Chooser(snapshot, judge)
+    may_be_fast = usual and trusted and _is_precise(snapshot, judge)
+    return FastChooser(snapshot, judge) if may_be_fast else Chooser(snapshot, judge)
 
 
 def _is_usual(goal: Goal) -> bool:
     """Whether the curve of a goal divides by no 0 and has a logarithm above 0."""
     band, span = goal.band, goal.settings.span
     return math.isfinite(band.average) and 0 <= band.margin < band.margin + span < math.inf and band.margin + span > 1
+
+
+def _is_precise(snapshot: ClusterSnapshot, judge: Judge) -> bool:
+    """Whether no sum of loads is so large beside a span that its last bits could change a score by ``SLACK``."""
+    brokers = snapshot.brokers.values()
+    loads = [each.loads for each in brokers] + [part.loads for each in brokers for part in each.partitions.values()]
+    return all(sum(abs(each[goal.resource]) for each in loads) < LARGEST * goal.settings.span for goal in judge.goals)
 
 
 class FastChooser(Chooser):
@@ -57,6 +72,8 @@ class FastChooser(Chooser):
         self._scores: dict[int, Scores] = {}
         self._lows: dict[tuple[int, int], Scores] = {}
         """By source and destination, the lower of their scores for each goal; ``_scores[source]`` itself if equal."""
+        self._blocks: dict[int, tuple[Sequence[PartitionLoad], list[Block]]] = {}
+        """By donor, its order of partitions, and the blocks of it."""
         self.changed(*snapshot.brokers.values())
 
     def changed(self, *brokers: BrokerLoad) -> None:
@@ -88,12 +105,35 @@ class FastChooser(Chooser):
     def next_pull(
         self, order: Sequence[PartitionLoad], first: int, donor: BrokerLoad, receiver: BrokerLoad
     ) -> tuple[int, Action] | None:
-        old = self._scores[donor.id]
         lows = self._find_lows(donor.id, receiver.id)
         gains = [
             (resource, _gainer(goal, donor.loads[resource], receiver.loads[resource], low), weight, weights)
             for goal, low, (resource, _, weight, weights) in zip(self.judge.goals, lows, self._parts, strict=True)
         ]
+        idle_helps: bool | None = None
+        for block in self._blocks_of(donor, order):
+            if block.end <= first:
+                continue
+            if block.ranges is None or self._bound(block.ranges, lows, donor, receiver) < NEUTRAL - SLACK:
+                # Partitions without load are neutral. They all help, or none does.
+                idle_helps = helps(NEUTRAL) if block.idle and idle_helps is None else idle_helps
+                if not (block.idle and idle_helps):
+                    continue
+            found = self._scan(order[: block.end], max(first, block.first), donor, receiver, gains)
+            if found is not None:
+                return found
+        return None
+
+    def _scan(
+        self,
+        order: Sequence[PartitionLoad],
+        first: int,
+        donor: BrokerLoad,
+        receiver: BrokerLoad,
+        gains: Sequence[tuple[int, Callable[[float], float], float, float]],
+    ) -> tuple[int, Action] | None:
+        """``next_pull`` within a block, which ends with ``order``."""
+        old = self._scores[donor.id]
         for place in range(first, len(order)):
             partition = order[place]
             score = 0.0
@@ -108,6 +148,26 @@ class FastChooser(Chooser):
             if helps(score):
                 return place, Action(partition.id, donor.id, receiver.id, score=score)
         return None
+
+    def _bound(
+        self, ranges: Sequence[tuple[float, float]], lows: Scores, donor: BrokerLoad, receiver: BrokerLoad
+    ) -> float:
+        """A bound of the scores of all moves of partitions whose loads are in these ranges."""
+        highs = []
+        for goal, (resource, score, _, _) in zip(self.judge.goals, self._parts, strict=True):
+            (least, most), average = ranges[resource], goal.band.average
+            # The distances from the average to which the two brokers can come, each by itself.
+            left, right = donor.loads[resource], receiver.loads[resource]
+            distance = max(left - most - average, average - (left - least), right + least - average,
+                           average - (right + most), 0.0)  # fmt: skip
+            highs.append(score(average + distance))
+        return self._combined(lows, highs)
+
+    def _blocks_of(self, donor: BrokerLoad, order: Sequence[PartitionLoad]) -> list[Block]:
+        known = self._blocks.get(donor.id)
+        if known is None or known[0] is not order:
+            known = self._blocks[donor.id] = order, blocks_of(order)
+        return known[1]
 
     def _scores_with(
         self, broker: BrokerLoad, *, more: PartitionLoad | None = None, less: PartitionLoad | None = None

@@ -44,7 +44,8 @@ class Phase:
             return []
         if rule("BG-06", bool(actions) and self.goal.is_trivial(change)):
             self.snapshot.undo(actions, trusted)
-            self._changed(broker, *others)
+            touched = {number: None for action in actions for number in (action.source, action.destination)}
+            self._changed(*(self.snapshot.brokers[number] for number in touched))
             return []
         return actions
 

@@ -12,25 +12,28 @@ from impl.balancer.snapshot import BrokerLoad, ClusterSnapshot, PartitionLoad
 TOPICS = ("a", "b", "__consumer_offsets")
 
 
-def random_cluster(rng: random.Random) -> ClusterSnapshot:
-    """A cluster of 1 to 6 brokers with up to 14 partitions; some brokers are slow or stale.
+def random_cluster(rng: random.Random, most: int = 14) -> ClusterSnapshot:
+    """A cluster of 1 to 6 brokers with up to ``most`` partitions; some brokers are slow or stale.
 
-    Loads are multiples of 10 MiB, so that ties are common, or any fractions.
+    Loads are multiples of 10 MiB, so that ties are common, or any fractions; those of many partitions are smaller. Some
+    brokers may have no partition.
     """
+    unit = 140 * MIB / most
     even = rng.random() < 0.6
 
     def load() -> float:
         largest = 12 if rng.random() < 0.8 else 90
-        return float(rng.randint(0, largest) * 10 * MIB) if even else rng.random() * largest * 10 * MIB
+        return float(rng.randint(0, largest) * unit) if even else rng.random() * largest * unit
 
     brokers = [
         BrokerLoad(number, [0.0, 0.0], stale=rng.random() < 0.1, slow=rng.random() < 0.15)
         for number in rng.sample(range(20), rng.randint(1, 6))
     ]
-    for number in range(rng.randint(0, 14)):
+    used = brokers[: rng.randint(1, len(brokers))]
+    for number in range(rng.randint(0, most)):
         name = TopicPartition(rng.choice(TOPICS), number)
         one_way = rng.choice((0.0, 1.0, 1.0))
-        give(rng.choice(brokers), PartitionLoad(name, (load(), load() * one_way)))
+        give(rng.choice(used), PartitionLoad(name, (load(), load() * one_way)))
     for broker in brokers:
         if rng.random() < 0.3:  # partitions of an excluded topic
             broker.loads[0] += load()

@@ -8,12 +8,14 @@ import pytest
 
 from impl.balancer.actions import Action
 from impl.balancer.bands import Band
+from impl.balancer.blocks import LENGTH, Block, blocks_of
 from impl.balancer.choosing import Chooser
 from impl.balancer.fast_choosing import FastChooser, chooser_for
 from impl.balancer.goals import MIB, GoalSettings, UsageGoal
 from impl.balancer.judgement import Judge
+from impl.balancer.resources import TopicPartition
 from impl.balancer.rounds import Plan, RoundConfiguration, plan_round
-from impl.balancer.snapshot import ClusterSnapshot
+from impl.balancer.snapshot import ClusterSnapshot, PartitionLoad
 from impl.rules import without
 from tests.impl.balancer.random_clusters import copied, random_cluster, random_settings
 
@@ -28,9 +30,12 @@ def planned(snapshot: ClusterSnapshot, configuration: RoundConfiguration, choose
     return plan
 
 
-def compare(rng: random.Random) -> int:
-    """Plan three rounds with both choosers, and compare everything. Returns the number of actions."""
-    snapshot = random_cluster(rng)
+def compare(rng: random.Random, most: int = 14) -> int:
+    """Plan three rounds with both choosers, and compare everything. Returns the number of actions.
+
+    ``most``: the number of partitions that a cluster may have.
+    """
+    snapshot = random_cluster(rng, most)
     if not snapshot.eligible():
         return 0
     configuration = RoundConfiguration(random_settings(rng, rng.choice(GOALS)), safe=rng.random() < 0.3)
@@ -51,6 +56,27 @@ def test_the_fast_plan_is_the_literal_plan(seed: int) -> None:
     rng = random.Random(seed)
 
     assert sum(compare(rng) for _ in range(300)) > 300
+
+
+@pytest.mark.parametrize("label", [None, "BG-07"])
+def test_the_plans_agree_where_blocks_are_skipped(label: str | None) -> None:
+    """The same holds for brokers with several blocks of partitions. Without BG-07, idle partitions move, too."""
+    rng = random.Random(11)
+    with without(*[label] if label else []):
+        assert sum(compare(rng, 20 * LENGTH) for _ in range(20)) > 100
+
+
+def test_a_block_has_the_range_of_its_loads() -> None:
+    """Partitions without load do not count in the range."""
+    sizes = [(5.0, 1.0)] * LENGTH + [(3.0, 9.0), (2.0, 0.0), (0.0, 0.0)]
+    order = [PartitionLoad(TopicPartition("t", number), loads) for number, loads in enumerate(sizes)]
+
+    assert blocks_of(order) == [
+        Block(0, LENGTH, ((5.0, 5.0), (1.0, 1.0)), idle=False),
+        Block(LENGTH, LENGTH + 3, ((2.0, 3.0), (0.0, 9.0)), idle=True),
+    ]
+    assert blocks_of(order[-1:]) == [Block(0, 1, None, idle=True)]
+    assert blocks_of([]) == []
 
 
 @pytest.mark.parametrize("label", ["BG-04", "BG-05", "BG-06", "BG-07", "BG-08", "BG-09", "BG-10", "BG-12"])

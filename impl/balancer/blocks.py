@@ -1,0 +1,37 @@
+"""Blocks of partitions, with the range of their loads: what no partition of a block can reach need not be computed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from impl.balancer.resources import RESOURCES
+from impl.balancer.snapshot import PartitionLoad
+
+LENGTH = 32
+
+
+class Block(msgspec.Struct, frozen=True):
+    """The partitions from place ``first`` to before ``end`` of an order.
+
+    ``ranges``: by resource, the least and the greatest load of those that have any load; None if none has. ``idle``:
+    whether one has no load at all.
+    """
+
+    first: int
+    end: int
+    ranges: tuple[tuple[float, float], ...] | None
+    idle: bool
+
+
+def blocks_of(order: Sequence[PartitionLoad]) -> list[Block]:
+    """The blocks of an order, which is sorted by load, so that the loads of a block are alike."""
+    found = []
+    for first in range(0, len(order), LENGTH):
+        part = order[first : first + LENGTH]
+        loads = [each.loads for each in part if any(each.loads)]
+        ways = [[each[resource] for each in loads] for resource in RESOURCES]
+        ranges = tuple((min(way), max(way)) for way in ways) if loads else None
+        found.append(Block(first, first + len(part), ranges, len(loads) < len(part)))
+    return found
