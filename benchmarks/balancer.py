@@ -14,14 +14,14 @@ from typing import Literal
 import attrs
 
 from benchmarks.clock import own
-from impl.balancer.actions import Action
-from impl.balancer.choosing import Chooser
+from impl.balancer.actions import BalancerAction
+from impl.balancer.choosing import MoveChooser
 from impl.balancer.fast_choosing import FastChooser
 from impl.balancer.goals import MIB, GoalSettings
-from impl.balancer.judgement import Judge
+from impl.balancer.judgement import ActionJudge
 from impl.balancer.resources import TopicPartition
-from impl.balancer.rounds import MakeChooser, Plan, RoundConfiguration, plan_round
-from impl.balancer.snapshot import BrokerLoad, ClusterSnapshot, PartitionLoad
+from impl.balancer.rounds import MakeChooser, RoundConfiguration, RoundPlan, plan_round
+from impl.balancer.snapshot import BrokerLoad, ClusterSnapshot, ReplicaLoad
 
 BROKERS, PARTITIONS = 100, 100_000
 SECONDS = 10.0
@@ -72,7 +72,7 @@ def measured(
         plan, judged = _counted(shape, brokers, partitions)
         ratios = []
         for _ in range(repeat):
-            literal, of_literal = _timed(shape, *small, Chooser)
+            literal, of_literal = _timed(shape, *small, MoveChooser)
             quick, of_fast = _timed(shape, *small, FastChooser)
             if of_literal.actions != of_fast.actions:
                 raise RuntimeError(f"{shape}: the fast plan differs from the literal one")
@@ -101,7 +101,7 @@ def cluster(shape: Shape, brokers: int, partitions: int) -> ClusterSnapshot:
     for number in range(partitions):
         place = rng.choices(range(brokers), weights)[0] if shape == "skewed" else number % brokers
         loads = _loads(rng, shape, place, brokers)
-        partition = PartitionLoad(TopicPartition(f"t{number % 500}", number // 500), loads)
+        partition = ReplicaLoad(TopicPartition(f"t{number % 500}", number // 500), loads)
         made[place].partitions[partition.id] = partition
         for resource, load in enumerate(loads):
             made[place].loads[resource] += load
@@ -117,17 +117,19 @@ def _loads(rng: random.Random, shape: Shape, place: int, brokers: int) -> tuple[
     return one * MIB, other * (200 if place < 3 else 1) * MIB
 
 
-def _counted(shape: Shape, brokers: int, partitions: int) -> tuple[Plan, int]:
+def _counted(shape: Shape, brokers: int, partitions: int) -> tuple[RoundPlan, int]:
     """The plan, and the number of moves that the literal chooser would judge for it."""
     counts = [0]
 
-    def make(snapshot: ClusterSnapshot, judge: Judge) -> Chooser:
+    def make(snapshot: ClusterSnapshot, judge: ActionJudge) -> MoveChooser:
         return _CountingChooser(snapshot, judge, counts)
 
     return _timed(shape, brokers, partitions, make)[1], counts[0]
 
 
-def _timed(shape: Shape, brokers: int, partitions: int, make: MakeChooser, *, safe: bool = False) -> tuple[float, Plan]:
+def _timed(
+    shape: Shape, brokers: int, partitions: int, make: MakeChooser, *, safe: bool = False
+) -> tuple[float, RoundPlan]:
     snapshot = cluster(shape, brokers, partitions)
     begin = own()
     plan = plan_round(lambda: snapshot, lambda: RoundConfiguration(SETTINGS, safe), make_chooser=make)
@@ -139,19 +141,19 @@ def _timed(shape: Shape, brokers: int, partitions: int, make: MakeChooser, *, sa
 class _CountingChooser(FastChooser):
     """Counts the moves that the literal chooser would judge."""
 
-    def __init__(self, snapshot: ClusterSnapshot, judge: Judge, counts: list[int]) -> None:
+    def __init__(self, snapshot: ClusterSnapshot, judge: ActionJudge, counts: list[int]) -> None:
         super().__init__(snapshot, judge)
         self._counts = counts
 
     def best_destination(
-        self, partition: PartitionLoad, source: BrokerLoad, candidates: Sequence[BrokerLoad]
-    ) -> Action | None:
+        self, partition: ReplicaLoad, source: BrokerLoad, candidates: Sequence[BrokerLoad]
+    ) -> BalancerAction | None:
         self._counts[0] += len(candidates)
         return super().best_destination(partition, source, candidates)
 
     def next_pull(
-        self, order: Sequence[PartitionLoad], first: int, donor: BrokerLoad, receiver: BrokerLoad
-    ) -> tuple[int, Action] | None:
+        self, order: Sequence[ReplicaLoad], first: int, donor: BrokerLoad, receiver: BrokerLoad
+    ) -> tuple[int, BalancerAction] | None:
         found = super().next_pull(order, first, donor, receiver)
         self._counts[0] += (len(order) if found is None else found[0] + 1) - first
         return found

@@ -9,7 +9,7 @@ import msgspec
 from impl.balancer.resources import TopicPartition
 
 
-class Action(msgspec.Struct, frozen=True):
+class BalancerAction(msgspec.Struct, frozen=True):
     """``partition`` moves from ``source`` to ``destination``; in a SWAP, ``other`` comes back from there.
 
     ``score``: what the judgement gave the action; None for an action that nobody has judged.
@@ -26,13 +26,13 @@ class Action(msgspec.Struct, frozen=True):
         """MOVE or SWAP."""
         return "MOVE" if self.other is None else "SWAP"
 
-    def moves(self) -> tuple[Action, ...]:
+    def moves(self) -> tuple[BalancerAction, ...]:
         """The moves of single partitions that the action consists of, in order."""
         if self.other is None:
             return (self,)
-        there = Action(self.partition, self.source, self.destination, score=self.score)
-        return (there, Action(self.other, self.destination, self.source, score=self.score))
+        there = BalancerAction(self.partition, self.source, self.destination, score=self.score)
+        return (there, BalancerAction(self.other, self.destination, self.source, score=self.score))
 
-    def inverse(self) -> Action:
+    def inverse(self) -> BalancerAction:
         """The action that takes this one back. For a SWAP, each partition is named on the broker where it lies then."""
-        return Action(self.partition, self.destination, self.source, self.other)
+        return BalancerAction(self.partition, self.destination, self.source, self.other)

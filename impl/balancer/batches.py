@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from impl.balancer.actions import Action
+from impl.balancer.actions import BalancerAction
 from impl.rules import rule
 
 
@@ -22,7 +22,9 @@ class BatchLimits(msgspec.Struct, frozen=True):
     sources: int = 10
 
 
-def batches(actions: Iterable[Action], partitions: Mapping[str, int], limits: BatchLimits) -> list[list[Action]]:
+def batches(
+    actions: Iterable[BalancerAction], partitions: Mapping[str, int], limits: BatchLimits
+) -> list[list[BalancerAction]]:
     """The actions in batches, in order, in one pass. ``partitions``: by topic, the number of its partitions.
 
     A new batch starts before an action for which a counter has reached its limit (AB-49). A split clears the counters
@@ -30,8 +32,8 @@ def batches(actions: Iterable[Action], partitions: Mapping[str, int], limits: Ba
     need, and no batch is too full (AB-50). With a concurrency of 0, or an unknown topic, the first batch is empty and
     each other one has one action (AB-51).
     """
-    found: list[list[Action]] = []
-    batch: list[Action] = []
+    found: list[list[BalancerAction]] = []
+    batch: list[BalancerAction] = []
     of_topic: Counter[str] = Counter()
     of_broker: Counter[int] = Counter()
     sources: dict[int, set[int]] = {}

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import msgspec
 
 from impl.balancer.resources import RESOURCES
-from impl.balancer.snapshot import PartitionLoad
+from impl.balancer.snapshot import ReplicaLoad
 
 LENGTH = 32
 
 
-class Block(msgspec.Struct, frozen=True):
+class PartitionBlock(msgspec.Struct, frozen=True):
     """The partitions from place ``first`` to before ``end`` of an order.
 
     ``ranges``: by resource, the least and the greatest load of those that have any load; None if none has. ``idle``:
@@ -25,7 +25,7 @@ class Block(msgspec.Struct, frozen=True):
     idle: bool
 
 
-def blocks_of(order: Sequence[PartitionLoad]) -> list[Block]:
+def blocks_of(order: Sequence[ReplicaLoad]) -> list[PartitionBlock]:
     """The blocks of an order, which is sorted by load, so that the loads of a block are alike."""
     found = []
     for first in range(0, len(order), LENGTH):
@@ -33,5 +33,5 @@ def blocks_of(order: Sequence[PartitionLoad]) -> list[Block]:
         loads = [each.loads for each in part if any(each.loads)]
         ways = [[each[resource] for each in loads] for resource in RESOURCES]
         ranges = tuple((min(way), max(way)) for way in ways) if loads else None
-        found.append(Block(first, first + len(part), ranges, len(loads) < len(part)))
+        found.append(PartitionBlock(first, first + len(part), ranges, len(loads) < len(part)))
     return found

@@ -10,24 +10,24 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from impl.balancer.actions import Action
-from impl.balancer.judgement import NEUTRAL, Judge
-from impl.balancer.snapshot import BrokerLoad, ClusterSnapshot, PartitionLoad
+from impl.balancer.actions import BalancerAction
+from impl.balancer.judgement import NEUTRAL, ActionJudge
+from impl.balancer.snapshot import BrokerLoad, ClusterSnapshot, ReplicaLoad
 from impl.rules import rule
 
 
-class Chooser:
+class MoveChooser:
     """Chooses moves on a snapshot as a judge scores them. It applies nothing."""
 
-    def __init__(self, snapshot: ClusterSnapshot, judge: Judge) -> None:
+    def __init__(self, snapshot: ClusterSnapshot, judge: ActionJudge) -> None:
         self.snapshot = snapshot
         self.judge = judge
 
     def best_destination(
-        self, partition: PartitionLoad, source: BrokerLoad, candidates: Sequence[BrokerLoad]
-    ) -> Action | None:
+        self, partition: ReplicaLoad, source: BrokerLoad, candidates: Sequence[BrokerLoad]
+    ) -> BalancerAction | None:
         """The move of the partition with the highest score above 0.5; the first of equals. None if there is none."""
-        best: Action | None = None
+        best: BalancerAction | None = None
         for candidate in candidates:
             action = self._scored(partition, source, candidate)
             if best is None or _above(action, best):
@@ -35,8 +35,8 @@ class Chooser:
         return best if best is not None and helps(best.score) else None
 
     def next_pull(
-        self, order: Sequence[PartitionLoad], first: int, donor: BrokerLoad, receiver: BrokerLoad
-    ) -> tuple[int, Action] | None:
+        self, order: Sequence[ReplicaLoad], first: int, donor: BrokerLoad, receiver: BrokerLoad
+    ) -> tuple[int, BalancerAction] | None:
         """The first partition, from place ``first`` of ``order`` on, whose move scores above 0.5; its place, and the
         move. None if there is none.
         """
@@ -49,8 +49,8 @@ class Chooser:
     def changed(self, *brokers: BrokerLoad) -> None:
         """Note that the loads of brokers have changed."""
 
-    def _scored(self, partition: PartitionLoad, source: BrokerLoad, destination: BrokerLoad) -> Action:
-        action = Action(partition.id, source.id, destination.id)
+    def _scored(self, partition: ReplicaLoad, source: BrokerLoad, destination: BrokerLoad) -> BalancerAction:
+        action = BalancerAction(partition.id, source.id, destination.id)
         return replace(action, score=self.judge.judge(self.snapshot, action).score)
 
 
@@ -61,7 +61,7 @@ def helps(score: float | None) -> bool:
     return not rule("BG-07", score == NEUTRAL)
 
 
-def _above(action: Action, best: Action) -> bool:
+def _above(action: BalancerAction, best: BalancerAction) -> bool:
     # NaN is above nothing, and any other score is above NaN.
     assert action.score is not None
     assert best.score is not None

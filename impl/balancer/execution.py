@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from impl.balancer.actions import Action
+from impl.balancer.actions import BalancerAction
 from impl.rules import rule
 
 INTERVAL_MS = 5_000
@@ -19,7 +19,7 @@ Reassignments = dict[str, dict[int, list[int]]]
 """By topic and partition, the new replicas."""
 
 
-def request(actions: Iterable[Action], is_alive: Callable[[int], bool]) -> Reassignments:
+def request(actions: Iterable[BalancerAction], is_alive: Callable[[int], bool]) -> Reassignments:
     """The request for a batch (AB-53). Empty if nothing is left of it.
 
     ``is_alive``: whether a broker is registered and not fenced. An action that would bring a partition to another
@@ -46,7 +46,7 @@ class ExecutionStep(msgspec.Struct, frozen=True):
     """
 
     do: Literal["send", "wait", "end"]
-    batch: Sequence[Action] = ()
+    batch: Sequence[BalancerAction] = ()
     until: int | None = None
     dropped: int = 0
 
@@ -58,7 +58,7 @@ class PlanExecution:
     the first one. An error ends the execution; the moves that were made stay.
     """
 
-    def __init__(self, plan: Sequence[Sequence[Action]], interval_ms: int = INTERVAL_MS) -> None:
+    def __init__(self, plan: Sequence[Sequence[BalancerAction]], interval_ms: int = INTERVAL_MS) -> None:
         self._batches = list(plan)
         self._interval = interval_ms
         self._sent = 0

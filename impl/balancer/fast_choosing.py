@@ -19,15 +19,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 
-from impl.balancer.actions import Action
-from impl.balancer.blocks import Block, blocks_of
-from impl.balancer.choosing import Chooser, helps
+from impl.balancer.actions import BalancerAction
+from impl.balancer.blocks import PartitionBlock, blocks_of
+from impl.balancer.choosing import MoveChooser, helps
 from impl.balancer.curve import STEP_VALUE
-from impl.balancer.goals import Goal, UsageGoal
-from impl.balancer.judgement import NEUTRAL, Judge
+from impl.balancer.goals import BalancerGoal, UsageGoal
+from impl.balancer.judgement import NEUTRAL, ActionJudge
 from impl.balancer.resources import plain_sum
 from impl.balancer.safety import worsens
-from impl.balancer.snapshot import BrokerLoad, ClusterSnapshot, PartitionLoad
+from impl.balancer.snapshot import BrokerLoad, ClusterSnapshot, ReplicaLoad
 
 REST = 1 - STEP_VALUE
 SLACK = 1e-9
@@ -38,7 +38,7 @@ Scores = tuple[float, ...]
 """The scores of a broker, by the place of the goal."""
 
 
-def chooser_for(snapshot: ClusterSnapshot, judge: Judge) -> Chooser:
+def chooser_for(snapshot: ClusterSnapshot, judge: ActionJudge) -> MoveChooser:
     """The fast chooser where it may be used, else the literal one."""
     usual = all(isinstance(goal, UsageGoal) and _is_usual(goal) for goal in judge.goals)
     trusted = all(
@@ -46,33 +46,33 @@ def chooser_for(snapshot: ClusterSnapshot, judge: Judge) -> Chooser:
         for broker in snapshot.eligible()
     )
     may_be_fast = usual and trusted and _is_precise(snapshot, judge)
-    return FastChooser(snapshot, judge) if may_be_fast else Chooser(snapshot, judge)
+    return FastChooser(snapshot, judge) if may_be_fast else MoveChooser(snapshot, judge)
 
 
-def _is_usual(goal: Goal) -> bool:
+def _is_usual(goal: BalancerGoal) -> bool:
     """Whether the curve of a goal divides by no 0 and has a logarithm above 0."""
     band, span = goal.band, goal.settings.span
     return math.isfinite(band.average) and 0 <= band.margin < band.margin + span < math.inf and band.margin + span > 1
 
 
-def _is_precise(snapshot: ClusterSnapshot, judge: Judge) -> bool:
+def _is_precise(snapshot: ClusterSnapshot, judge: ActionJudge) -> bool:
     """Whether no sum of loads is so large beside a span that its last bits could change a score by ``SLACK``."""
     brokers = snapshot.brokers.values()
     loads = [each.loads for each in brokers] + [part.loads for each in brokers for part in each.partitions.values()]
     return all(sum(abs(each[goal.resource]) for each in loads) < LARGEST * goal.settings.span for goal in judge.goals)
 
 
-class FastChooser(Chooser):
-    """Chooses as ``Chooser`` does, with scores that it keeps."""
+class FastChooser(MoveChooser):
+    """Chooses as ``MoveChooser`` does, with scores that it keeps."""
 
-    def __init__(self, snapshot: ClusterSnapshot, judge: Judge) -> None:
+    def __init__(self, snapshot: ClusterSnapshot, judge: ActionJudge) -> None:
         super().__init__(snapshot, judge)
         weights = plain_sum(goal.WEIGHT for goal in judge.goals)
         self._parts = [(goal.resource, _scorer(goal), goal.WEIGHT, weights) for goal in judge.goals]
         self._scores: dict[int, Scores] = {}
         self._lows: dict[tuple[int, int], Scores] = {}
         """By source and destination, the lower of their scores for each goal; ``_scores[source]`` itself if equal."""
-        self._blocks: dict[int, tuple[Sequence[PartitionLoad], list[Block]]] = {}
+        self._blocks: dict[int, tuple[Sequence[ReplicaLoad], list[PartitionBlock]]] = {}
         """By donor, its order of partitions, and the blocks of it."""
         self.changed(*snapshot.brokers.values())
 
@@ -82,8 +82,8 @@ class FastChooser(Chooser):
         self._lows.clear()
 
     def best_destination(
-        self, partition: PartitionLoad, source: BrokerLoad, candidates: Sequence[BrokerLoad]
-    ) -> Action | None:
+        self, partition: ReplicaLoad, source: BrokerLoad, candidates: Sequence[BrokerLoad]
+    ) -> BalancerAction | None:
         old = self._scores[source.id]
         new = self._scores_with(source, less=partition)
         # The bound for destinations that score at least as high as the source for each goal: most of them.
@@ -100,11 +100,11 @@ class FastChooser(Chooser):
                 best, chosen = score, candidate
         if chosen is None or not helps(best):
             return None
-        return Action(partition.id, source.id, chosen.id, score=best)
+        return BalancerAction(partition.id, source.id, chosen.id, score=best)
 
     def next_pull(
-        self, order: Sequence[PartitionLoad], first: int, donor: BrokerLoad, receiver: BrokerLoad
-    ) -> tuple[int, Action] | None:
+        self, order: Sequence[ReplicaLoad], first: int, donor: BrokerLoad, receiver: BrokerLoad
+    ) -> tuple[int, BalancerAction] | None:
         lows = self._find_lows(donor.id, receiver.id)
         gains = [
             (resource, _gainer(goal, donor.loads[resource], receiver.loads[resource], low), weight, weights)
@@ -126,12 +126,12 @@ class FastChooser(Chooser):
 
     def _scan(
         self,
-        order: Sequence[PartitionLoad],
+        order: Sequence[ReplicaLoad],
         first: int,
         donor: BrokerLoad,
         receiver: BrokerLoad,
         gains: Sequence[tuple[int, Callable[[float], float], float, float]],
-    ) -> tuple[int, Action] | None:
+    ) -> tuple[int, BalancerAction] | None:
         """``next_pull`` within a block, which ends with ``order``."""
         old = self._scores[donor.id]
         for place in range(first, len(order)):
@@ -146,7 +146,7 @@ class FastChooser(Chooser):
                 if self._is_unsafe(old, receiver, new, then):
                     continue
             if helps(score):
-                return place, Action(partition.id, donor.id, receiver.id, score=score)
+                return place, BalancerAction(partition.id, donor.id, receiver.id, score=score)
         return None
 
     def _bound(
@@ -163,14 +163,14 @@ class FastChooser(Chooser):
             highs.append(score(average + distance))
         return self._combined(lows, highs)
 
-    def _blocks_of(self, donor: BrokerLoad, order: Sequence[PartitionLoad]) -> list[Block]:
+    def _blocks_of(self, donor: BrokerLoad, order: Sequence[ReplicaLoad]) -> list[PartitionBlock]:
         known = self._blocks.get(donor.id)
         if known is None or known[0] is not order:
             known = self._blocks[donor.id] = order, blocks_of(order)
         return known[1]
 
     def _scores_with(
-        self, broker: BrokerLoad, *, more: PartitionLoad | None = None, less: PartitionLoad | None = None
+        self, broker: BrokerLoad, *, more: ReplicaLoad | None = None, less: ReplicaLoad | None = None
     ) -> Scores:
         """The scores of a broker, after a partition has come (``more``) or gone (``less``) if one is given."""
         if more is not None:
@@ -198,7 +198,7 @@ class FastChooser(Chooser):
         return any(worsens((source, there), (left, right)) for source, there, left, right in pairs)
 
 
-def _scorer(goal: Goal) -> Callable[[float], float]:
+def _scorer(goal: BalancerGoal) -> Callable[[float], float]:
     """The function ``goal.score`` with its constants at hand; the operations are the same."""
     average, margin = goal.band.average, goal.band.margin
     step = margin + goal.settings.span
@@ -215,7 +215,7 @@ def _scorer(goal: Goal) -> Callable[[float], float]:
     return score
 
 
-def _gainer(goal: Goal, donor: float, receiver: float, low: float) -> Callable[[float], float]:
+def _gainer(goal: BalancerGoal, donor: float, receiver: float, low: float) -> Callable[[float], float]:
     """The gain of a goal by the size of the partition that moves (AB-33). Written out, since it runs most often.
 
     ``donor``, ``receiver``: their loads before. ``low``: the lower of their scores before.

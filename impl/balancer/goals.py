@@ -46,7 +46,7 @@ class GoalSettings(msgspec.Struct, frozen=True):
     limit: float = LIMIT
 
 
-class Goal(msgspec.Struct, frozen=True):
+class BalancerGoal(msgspec.Struct, frozen=True):
     """A goal with the band of one round."""
 
     HARD: ClassVar[bool]
@@ -87,7 +87,7 @@ class Goal(msgspec.Struct, frozen=True):
         return abs(change) < self.settings.trivial * self.band.average
 
 
-class UsageGoal(Goal, frozen=True):
+class UsageGoal(BalancerGoal, frozen=True):
     """Even usage of a resource: NetworkInUsageDistributionGoal and NetworkOutUsageDistributionGoal. Soft."""
 
     HARD = False
@@ -110,7 +110,7 @@ class UsageGoal(Goal, frozen=True):
         return distance_score(distance, self.band.margin, self.band.margin + self.settings.span)
 
 
-class CapacityGoal(Goal, frozen=True):
+class CapacityGoal(BalancerGoal, frozen=True):
     """A load of at most a share of the capacity. Hard; it only ever relieves brokers.
 
     Its settings have a capacity.
@@ -139,12 +139,12 @@ class CapacityGoal(Goal, frozen=True):
         return 1 - divided(load, self.capacity)
 
 
-def make_goal(settings: GoalSettings, band: Band) -> Goal:
+def make_goal(settings: GoalSettings, band: Band) -> BalancerGoal:
     """The goal with these settings and this band."""
     kind = CapacityGoal if settings.goal.startswith("CAPACITY") else UsageGoal
     return kind(settings, band)
 
 
-def in_order(goals: Iterable[Goal]) -> tuple[Goal, ...]:
+def in_order(goals: Iterable[BalancerGoal]) -> tuple[BalancerGoal, ...]:
     """The goals in the order of their phases: hard ones first, else as configured (AB-23)."""
     return tuple(sorted(goals, key=lambda goal: not goal.HARD))

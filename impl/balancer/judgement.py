@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from impl.balancer.actions import Action
-from impl.balancer.goals import Goal
+from impl.balancer.actions import BalancerAction
+from impl.balancer.goals import BalancerGoal
 from impl.balancer.resources import plain_sum
 from impl.balancer.safety import worsens
 from impl.balancer.snapshot import BrokerLoad, ClusterSnapshot
@@ -20,7 +20,7 @@ FORBIDDEN = -1.0
 NEUTRAL = 0.5
 
 
-class Judgement(msgspec.Struct, frozen=True):
+class ActionJudgement(msgspec.Struct, frozen=True):
     """The combined score, -1 for a rejected action, and the score from each goal, by name."""
 
     score: float
@@ -32,24 +32,24 @@ class Judgement(msgspec.Struct, frozen=True):
         return self.score > FORBIDDEN
 
 
-class Judge(msgspec.Struct, frozen=True):
+class ActionJudge(msgspec.Struct, frozen=True):
     """The goals that judge actions. ``group``: that of the goal which is being optimised.
 
     ``optimised``: the groups of the goals that were optimised in this round before. ``safe``: whether the rule of the
     safe mode holds, too.
     """
 
-    goals: Sequence[Goal]
+    goals: Sequence[BalancerGoal]
     group: str
     optimised: frozenset[str] = frozenset()
     safe: bool = False
 
-    def judge(self, snapshot: ClusterSnapshot, action: Action) -> Judgement:
+    def judge(self, snapshot: ClusterSnapshot, action: BalancerAction) -> ActionJudgement:
         """The judgement on an action; nothing is applied."""
         scores = {goal.name: goal_score(goal, snapshot, action) for goal in self.goals}
-        return Judgement(self._combined(snapshot, action, scores), scores)
+        return ActionJudgement(self._combined(snapshot, action, scores), scores)
 
-    def _combined(self, snapshot: ClusterSnapshot, action: Action, scores: dict[str, float]) -> float:
+    def _combined(self, snapshot: ClusterSnapshot, action: BalancerAction, scores: dict[str, float]) -> float:
         """AB-36. The mean of the group that is being optimised, unless a goal or a group rejects the action."""
         if rule("BG-08", FORBIDDEN in scores.values()):
             return FORBIDDEN
@@ -66,7 +66,7 @@ class Judge(msgspec.Struct, frozen=True):
         weights = plain_sum(goal.WEIGHT for goal in of_group)
         return plain_sum(scores[goal.name] * goal.WEIGHT / weights for goal in of_group)
 
-    def _worsens(self, snapshot: ClusterSnapshot, action: Action) -> bool:
+    def _worsens(self, snapshot: ClusterSnapshot, action: BalancerAction) -> bool:
         """Whether the safe mode rejects the action, for a goal of this group or of one that was optimised before."""
         if not snapshot.has(action):
             return False
@@ -81,7 +81,7 @@ class Judge(msgspec.Struct, frozen=True):
         )
 
 
-def goal_score(goal: Goal, snapshot: ClusterSnapshot, action: Action) -> float:
+def goal_score(goal: BalancerGoal, snapshot: ClusterSnapshot, action: BalancerAction) -> float:
     """The score from one goal (AB-32 to AB-35)."""
     if not snapshot.has(action):
         return FORBIDDEN
@@ -101,7 +101,7 @@ def goal_score(goal: Goal, snapshot: ClusterSnapshot, action: Action) -> float:
     return gated(score, _accepts(goal, before), _accepts(goal, then)) if goal.HARD else score
 
 
-def after(source: BrokerLoad, destination: BrokerLoad, action: Action, resource: int) -> tuple[float, float]:
+def after(source: BrokerLoad, destination: BrokerLoad, action: BalancerAction, resource: int) -> tuple[float, float]:
     """The loads of the two brokers after the action."""
     if source is destination:
         return source.loads[resource], source.loads[resource]
@@ -122,9 +122,9 @@ def gated(score: float, before: tuple[bool, bool], then: tuple[bool, bool]) -> f
     return score
 
 
-def _scores(goal: Goal, loads: tuple[float, float]) -> tuple[float, float]:
+def _scores(goal: BalancerGoal, loads: tuple[float, float]) -> tuple[float, float]:
     return goal.score(loads[0]), goal.score(loads[1])
 
 
-def _accepts(goal: Goal, loads: tuple[float, float]) -> tuple[bool, bool]:
+def _accepts(goal: BalancerGoal, loads: tuple[float, float]) -> tuple[bool, bool]:
     return goal.accepts(loads[0]), goal.accepts(loads[1])

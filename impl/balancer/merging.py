@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from impl.balancer.actions import Action
+from impl.balancer.actions import BalancerAction
 from impl.balancer.resources import TopicPartition
 from impl.rules import rule
 
@@ -15,13 +15,13 @@ class UnmatchedMovesError(ValueError):
     """Two moves of a partition do not follow on from each other, so the round is aborted."""
 
 
-def merge(actions: Iterable[Action]) -> list[Action]:
+def merge(actions: Iterable[BalancerAction]) -> list[BalancerAction]:
     """The merged actions (AB-48). Raises UnmatchedMovesError.
 
     A SWAP counts as two moves. The moves of a partition become one, at the place of the first. A partition that ends
     where it began does not move.
     """
-    merged: list[Action] = []
+    merged: list[BalancerAction] = []
     places: dict[TopicPartition, int] = {}
     for move in (move for action in actions for move in action.moves()):
         place = places.setdefault(move.partition, len(merged))

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from impl.balancer.actions import Action
-from impl.balancer.choosing import Chooser
-from impl.balancer.goals import Goal
-from impl.balancer.snapshot import BrokerLoad, ClusterSnapshot, PartitionLoad, replica_order
+from impl.balancer.actions import BalancerAction
+from impl.balancer.choosing import MoveChooser
+from impl.balancer.goals import BalancerGoal
+from impl.balancer.snapshot import BrokerLoad, ClusterSnapshot, ReplicaLoad, replica_order
 from impl.rules import rule
 
 
 class Phase:
     """The phase of one goal on a snapshot. ``chooser``: chooses the moves."""
 
-    def __init__(self, snapshot: ClusterSnapshot, goal: Goal, chooser: Chooser) -> None:
+    def __init__(self, snapshot: ClusterSnapshot, goal: BalancerGoal, chooser: MoveChooser) -> None:
         self.snapshot = snapshot
         self.goal = goal
         self.chooser = chooser
-        self._orders: dict[int, list[PartitionLoad]] = {}
+        self._orders: dict[int, list[ReplicaLoad]] = {}
         """By broker, the order of its partitions, until they change."""
 
-    def run(self) -> list[Action]:
+    def run(self) -> list[BalancerAction]:
         """Apply the actions of the phase to the snapshot, and return them in order.
 
         AB-40. The brokers to visit are fixed at the start, by id; each is visited at most once.
@@ -27,13 +27,13 @@ class Phase:
         resource = self.goal.resource
         eligible = self.snapshot.eligible()
         visited = [broker for broker in eligible if not self._accepts(broker) and broker.trusted[resource]]
-        actions: list[Action] = []
+        actions: list[BalancerAction] = []
         for broker in visited:
             if not self._accepts(broker):
                 actions += self._visit(broker, [each for each in eligible if each is not broker])
         return actions
 
-    def _visit(self, broker: BrokerLoad, others: list[BrokerLoad]) -> list[Action]:
+    def _visit(self, broker: BrokerLoad, others: list[BrokerLoad]) -> list[BalancerAction]:
         load = broker.loads[self.goal.resource]
         trusted = self.snapshot.trust()
         if self.goal.needs_less(load):
@@ -49,7 +49,7 @@ class Phase:
             return []
         return actions
 
-    def _reduce(self, broker: BrokerLoad, others: list[BrokerLoad]) -> tuple[list[Action], float]:
+    def _reduce(self, broker: BrokerLoad, others: list[BrokerLoad]) -> tuple[list[BalancerAction], float]:
         """AB-41. Give partitions away, each to the best destination, until the goal accepts the broker.
 
         Returns the actions, and the change of the broker's load.
@@ -57,7 +57,7 @@ class Phase:
         resource = self.goal.resource
         candidates = [each for each in others if not rule("BG-10", each.slow)]
         candidates.sort(key=self._place)
-        actions: list[Action] = []
+        actions: list[BalancerAction] = []
         change = 0.0
         for partition in self._order(broker) if candidates else []:
             action = self.chooser.best_destination(partition, broker, candidates)
@@ -71,13 +71,13 @@ class Phase:
             candidates.sort(key=self._place)
         return actions, change
 
-    def _increase(self, broker: BrokerLoad, others: list[BrokerLoad]) -> tuple[list[Action], float]:
+    def _increase(self, broker: BrokerLoad, others: list[BrokerLoad]) -> tuple[list[BalancerAction], float]:
         """AB-42. Take partitions, from the brokers with the largest loads first, until the goal accepts the broker.
 
         Returns the actions, and the change of the broker's load.
         """
         resource = self.goal.resource
-        actions: list[Action] = []
+        actions: list[BalancerAction] = []
         change = 0.0
         for donor in sorted(others, key=lambda each: (-each.loads[resource], each.id)):
             order = self._order(donor)
@@ -92,7 +92,7 @@ class Phase:
                 found = self.chooser.next_pull(order, place + 1, donor, broker)
         return actions, change
 
-    def _apply(self, action: Action) -> None:
+    def _apply(self, action: BalancerAction) -> None:
         self.snapshot.apply(action)
         self._changed(self.snapshot.brokers[action.source], self.snapshot.brokers[action.destination])
 
@@ -101,7 +101,7 @@ class Phase:
         for broker in brokers:
             self._orders.pop(broker.id, None)
 
-    def _order(self, broker: BrokerLoad) -> list[PartitionLoad]:
+    def _order(self, broker: BrokerLoad) -> list[ReplicaLoad]:
         if broker.id not in self._orders:
             self._orders[broker.id] = replica_order(broker, self.goal.resource)
         return self._orders[broker.id]

@@ -6,19 +6,19 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from impl.balancer.actions import Action
+from impl.balancer.actions import BalancerAction
 from impl.balancer.bands import band_of
-from impl.balancer.choosing import Chooser
+from impl.balancer.choosing import MoveChooser
 from impl.balancer.fast_choosing import chooser_for
-from impl.balancer.goals import RESOURCE_OF, Goal, GoalSettings, in_order, make_goal
-from impl.balancer.judgement import Judge
+from impl.balancer.goals import RESOURCE_OF, BalancerGoal, GoalSettings, in_order, make_goal
+from impl.balancer.judgement import ActionJudge
 from impl.balancer.merging import merge
 from impl.balancer.phase import Phase
 from impl.balancer.safety import exact
 from impl.balancer.snapshot import ClusterSnapshot
 from impl.rules import rule
 
-MakeChooser = Callable[[ClusterSnapshot, Judge], Chooser]
+MakeChooser = Callable[[ClusterSnapshot, ActionJudge], MoveChooser]
 
 
 class RoundConfiguration(msgspec.Struct, frozen=True):
@@ -28,19 +28,19 @@ class RoundConfiguration(msgspec.Struct, frozen=True):
     safe: bool = False
 
 
-class Plan(msgspec.Struct, frozen=True):
+class RoundPlan(msgspec.Struct, frozen=True):
     """``actions``: in the order in which they were applied to ``snapshot``. ``moves``: merged (AB-48).
 
     ``goals``: the goals with the bands of the round, in the order of their phases.
     """
 
-    actions: list[Action]
-    moves: list[Action]
-    goals: tuple[Goal, ...]
+    actions: list[BalancerAction]
+    moves: list[BalancerAction]
+    goals: tuple[BalancerGoal, ...]
     snapshot: ClusterSnapshot
 
 
-def goals_of(snapshot: ClusterSnapshot, settings: Sequence[GoalSettings]) -> tuple[Goal, ...]:
+def goals_of(snapshot: ClusterSnapshot, settings: Sequence[GoalSettings]) -> tuple[BalancerGoal, ...]:
     """The goals with their bands over the eligible brokers, in the order of their phases (AB-25)."""
     eligible = snapshot.eligible()
     return in_order(
@@ -51,19 +51,19 @@ def goals_of(snapshot: ClusterSnapshot, settings: Sequence[GoalSettings]) -> tup
 
 def run_phases(
     snapshot: ClusterSnapshot,
-    goals: Sequence[Goal],
+    goals: Sequence[BalancerGoal],
     *,
     safe: bool = False,
     leads: Callable[[], bool] = lambda: True,
     make_chooser: MakeChooser = chooser_for,
-    latest: Callable[[], Sequence[Goal]] | None = None,
-) -> list[Action] | None:
+    latest: Callable[[], Sequence[BalancerGoal]] | None = None,
+) -> list[BalancerAction] | None:
     """Run the phase of each goal on the snapshot. Returns the actions, or None if the controller no longer leads.
 
     ``latest``: gives the goals as they are configured by then. Without the rule that a round keeps its configuration,
     each phase would read them.
     """
-    actions: list[Action] = []
+    actions: list[BalancerAction] = []
     optimised: set[str] = set()
     for place in range(len(goals)):
         current = goals if latest is None or rule("BG-19") else latest()
@@ -72,7 +72,7 @@ def run_phases(
         if rule("BG-18", not leads()):
             return None
         goal = current[place]
-        judge = Judge(current, goal.GROUP, frozenset(optimised), safe)
+        judge = ActionJudge(current, goal.GROUP, frozenset(optimised), safe)
         actions += Phase(snapshot, goal, make_chooser(snapshot, judge)).run()
         optimised.add(goal.GROUP)
     return None if rule("BG-18", not leads()) else actions
@@ -83,7 +83,7 @@ def plan_round(
     configuration: Callable[[], RoundConfiguration],
     leads: Callable[[], bool] = lambda: True,
     make_chooser: MakeChooser = chooser_for,
-) -> Plan | None:
+) -> RoundPlan | None:
     """Plan a round. None if the controller does not lead, or loses the lead before the plan may be executed.
 
     ``take``: takes the snapshot of the cluster. ``configuration``: the configuration of now. ``leads``: whether the
@@ -102,4 +102,4 @@ def plan_round(
         make_chooser=make_chooser,
         latest=lambda: goals_of(snapshot, configuration().goals),
     )
-    return None if actions is None else Plan(actions, merge(actions), goals, snapshot)
+    return None if actions is None else RoundPlan(actions, merge(actions), goals, snapshot)

@@ -27,7 +27,7 @@ import math
 from collections.abc import Iterable
 
 from impl.balancer.resources import RESOURCES
-from impl.balancer.snapshot import BrokerLoad, ClusterSnapshot, PartitionLoad
+from impl.balancer.snapshot import BrokerLoad, ClusterSnapshot, ReplicaLoad
 
 DIGITS = 52
 """The binary digits that the sum of all loads has at most: a double holds 53."""
@@ -84,7 +84,7 @@ def exact(snapshot: ClusterSnapshot) -> ClusterSnapshot:
             list(broker.trusted),
             broker.stale,
             broker.slow,
-            {name: PartitionLoad(name, rounded(each.loads), each.trusted) for name, each in broker.partitions.items()},
+            {name: ReplicaLoad(name, rounded(each.loads), each.trusted) for name, each in broker.partitions.items()},
         )
         for broker in snapshot.brokers.values()
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from impl.balancer.actions import Action
+from impl.balancer.actions import BalancerAction
 from impl.balancer.resources import IN, OUT, RESOURCES, Loads, TopicPartition
 from impl.rules import rule
 
@@ -14,7 +14,7 @@ CRITICAL = ("__consumer_offsets", "__transaction_state", "__share_group_state", 
 """The topics whose partitions move last."""
 
 
-class PartitionLoad(msgspec.Struct, frozen=True):
+class ReplicaLoad(msgspec.Struct, frozen=True):
     """A partition that may move: its loads in bytes per second by resource, and whether each is trusted (AB-21)."""
 
     id: TopicPartition
@@ -34,7 +34,7 @@ class BrokerLoad(msgspec.Struct):
     trusted: list[bool] = msgspec.field(default_factory=lambda: [True, True])
     stale: bool = False
     slow: bool = False
-    partitions: dict[TopicPartition, PartitionLoad] = msgspec.field(default_factory=dict)
+    partitions: dict[TopicPartition, ReplicaLoad] = msgspec.field(default_factory=dict)
 
     @property
     def is_eligible(self) -> bool:
@@ -52,14 +52,14 @@ class ClusterSnapshot:
         """The eligible brokers, by id."""
         return [broker for broker in self.brokers.values() if broker.is_eligible]
 
-    def has(self, action: Action) -> bool:
+    def has(self, action: BalancerAction) -> bool:
         """Whether the brokers of an action exist, and each partition lies on the broker that the action names."""
         source, destination = self.brokers.get(action.source), self.brokers.get(action.destination)
         if source is None or destination is None or action.partition not in source.partitions:
             return False
         return action.other is None or action.other in destination.partitions
 
-    def apply(self, action: Action) -> None:
+    def apply(self, action: BalancerAction) -> None:
         """Move the partitions of an action, and their loads with them. Raises ValueError if the snapshot lacks one."""
         if not self.has(action):
             raise ValueError(
@@ -68,7 +68,7 @@ class ClusterSnapshot:
         for move in action.moves():
             self._move(self.brokers[move.source], self.brokers[move.destination], move.partition)
 
-    def undo(self, actions: Iterable[Action], trusted: dict[int, tuple[bool, bool]]) -> None:
+    def undo(self, actions: Iterable[BalancerAction], trusted: dict[int, tuple[bool, bool]]) -> None:
         """Take actions back, in forward order (AB-44). ``trusted``: what ``trust`` gave before them.
 
         The placement and the trust are as before; loads are, up to rounding.
@@ -94,13 +94,13 @@ class ClusterSnapshot:
             destination.trusted[resource] &= partition.trusted[resource]
 
 
-def replica_order(broker: BrokerLoad, resource: int) -> list[PartitionLoad]:
+def replica_order(broker: BrokerLoad, resource: int) -> list[ReplicaLoad]:
     """The partitions of a broker in the order in which they are tried (AB-43).
 
     Critical topics come last, large loads first; equal loads by topic and number (AB-62).
     """
 
-    def place(partition: PartitionLoad) -> tuple[bool, float, TopicPartition]:
+    def place(partition: ReplicaLoad) -> tuple[bool, float, TopicPartition]:
         critical = rule("BG-12", partition.id.topic in CRITICAL)
         return (critical, -partition.loads[resource], partition.id)
 

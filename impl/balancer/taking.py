@@ -9,7 +9,7 @@ from impl.balancer.cluster_model import ClusterModel, ModelBroker
 from impl.balancer.resources import RESOURCES, Loads, TopicPartition, plain_sum
 from impl.balancer.safety import DIGITS, grid_of, on_grid
 from impl.balancer.samples import PartitionSamples
-from impl.balancer.snapshot import BrokerLoad, ClusterSnapshot, PartitionLoad
+from impl.balancer.snapshot import BrokerLoad, ClusterSnapshot, ReplicaLoad
 from impl.rules import rule
 
 DELAY_MS = 60_000
@@ -63,9 +63,7 @@ def _broker(
         [plain_sum(each[resource] for each in loads.values()) for resource in RESOURCES],
         stale=rule("BG-01", broker.samples.is_stale(now, delay_ms) or partly_unknown),
         slow=broker.samples.is_slow(),
-        partitions={
-            name: PartitionLoad(name, each) for name, each in loads.items() if name.topic not in excluded_topics
-        },
+        partitions={name: ReplicaLoad(name, each) for name, each in loads.items() if name.topic not in excluded_topics},
     )
 
 

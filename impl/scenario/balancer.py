@@ -6,16 +6,16 @@ from collections.abc import Iterable
 from typing import Any
 
 from impl.balancer import curve
-from impl.balancer.actions import Action
+from impl.balancer.actions import BalancerAction
 from impl.balancer.configuration import checked, configured
 from impl.balancer.fast_choosing import chooser_for
-from impl.balancer.goals import SPAN, THRESHOLD, Goal, GoalSettings
-from impl.balancer.judgement import Judge
+from impl.balancer.goals import SPAN, THRESHOLD, BalancerGoal, GoalSettings
+from impl.balancer.judgement import ActionJudge
 from impl.balancer.merging import merge
 from impl.balancer.phase import Phase
 from impl.balancer.resources import IN, OUT, topic_partition
 from impl.balancer.rounds import run_phases
-from impl.balancer.snapshot import BrokerLoad, ClusterSnapshot, PartitionLoad, replica_order
+from impl.balancer.snapshot import BrokerLoad, ClusterSnapshot, ReplicaLoad, replica_order
 from impl.scenario.balancer_state import BalancerState
 from impl.scenario.session import Arguments, Perform, Result, ScenarioSession
 from impl.scenario.words_balancer import UNITS
@@ -23,13 +23,13 @@ from impl.scenario.words_balancer import UNITS
 WAYS = {"in": IN, "out": OUT}
 
 
-def action_of(given: dict[str, Any]) -> Action:
+def action_of(given: dict[str, Any]) -> BalancerAction:
     """An action of the language."""
     other = None if given["with"] is None else topic_partition(given["with"])
-    return Action(topic_partition(given["partition"]), given["from"], given["to"], other, given.get("score"))
+    return BalancerAction(topic_partition(given["partition"]), given["from"], given["to"], other, given.get("score"))
 
 
-def shown(actions: Iterable[Action]) -> list[dict[str, Any]]:
+def shown(actions: Iterable[BalancerAction]) -> list[dict[str, Any]]:
     """Actions as the language shows them."""
     return [
         {
@@ -76,7 +76,7 @@ def _load(session: ScenarioSession, a: Arguments) -> Result:
         raise ValueError("slow and stale belong to a broker; leave partition out, or them")
     name = topic_partition(a["partition"])
     known = [each.partitions.pop(name) for each in state.cluster.brokers.values() if name in each.partitions]
-    before = known[0] if known else PartitionLoad(name, (0.0, 0.0))
+    before = known[0] if known else ReplicaLoad(name, (0.0, 0.0))
     loads = [given.get(resource, before.loads[resource]) for resource in (IN, OUT)]
     trusted = list(before.trusted) if a["untrusted"] is None else _trusted(a["untrusted"])
     _place(broker, a["partition"], loads, trusted)
@@ -93,7 +93,7 @@ def _trusted(untrusted: list[str]) -> list[bool]:
 
 def _place(broker: BrokerLoad, name: str, loads: list[float], trusted: list[bool]) -> None:
     partition = topic_partition(name)
-    broker.partitions[partition] = PartitionLoad(partition, (loads[IN], loads[OUT]), (trusted[IN], trusted[OUT]))
+    broker.partitions[partition] = ReplicaLoad(partition, (loads[IN], loads[OUT]), (trusted[IN], trusted[OUT]))
 
 
 def _goals(session: ScenarioSession, a: Arguments) -> Result:
@@ -162,7 +162,7 @@ def _action_score(session: ScenarioSession, a: Arguments) -> Result:
     if (a["type"] == "SWAP") != (a["with"] is not None):
         raise ValueError("a SWAP has the partition that comes back, and a MOVE has none; mend `with`")
     goals = state.goals(a["goals"])
-    judged = Judge(goals, goals[0].GROUP, safe=state.safe).judge(state.work_on(), action_of(a))
+    judged = ActionJudge(goals, goals[0].GROUP, safe=state.safe).judge(state.work_on(), action_of(a))
     return {"score": judged.score, "scores": judged.scores, "allowed": judged.allowed}
 
 
@@ -172,7 +172,7 @@ def _phase(session: ScenarioSession, a: Arguments) -> Result:
     if all(each.GROUP != goal.GROUP for each in scoring):
         raise ValueError(f"scoring has no goal of the group of {goal.name}; add {goal.name}")
     cluster = state.work_on()
-    judge = Judge(scoring, goal.GROUP, safe=state.safe)
+    judge = ActionJudge(scoring, goal.GROUP, safe=state.safe)
     actions = Phase(cluster, goal, chooser_for(cluster, judge)).run()
     return {"actions": shown(actions), **_after(state)}
 
@@ -195,7 +195,7 @@ def _after(state: BalancerState) -> Result:
     }
 
 
-def _acceptable(goal: Goal, brokers: dict[int, BrokerLoad]) -> dict[int, bool]:
+def _acceptable(goal: BalancerGoal, brokers: dict[int, BrokerLoad]) -> dict[int, bool]:
     return {number: goal.accepts(broker.loads[goal.resource]) for number, broker in brokers.items()}
 
 

@@ -8,7 +8,7 @@ import attrs
 
 from impl.balancer.bands import Band, band_of
 from impl.balancer.cluster_model import ClusterModel
-from impl.balancer.goals import RESOURCE_OF, Goal, GoalSettings, in_order, make_goal
+from impl.balancer.goals import RESOURCE_OF, BalancerGoal, GoalSettings, in_order, make_goal
 from impl.balancer.safety import exact
 from impl.balancer.snapshot import BrokerLoad, ClusterSnapshot
 from impl.metadata.log import MetadataLog
@@ -54,14 +54,14 @@ class BalancerState:
             raise ValueError(f"the cluster has no broker {number}; known: {known}")
         return self.cluster.brokers[number]
 
-    def goals(self, names: Iterable[str] | None = None) -> tuple[Goal, ...]:
+    def goals(self, names: Iterable[str] | None = None) -> tuple[BalancerGoal, ...]:
         """The configured goals in the order of their phases, or those of these names in this order."""
         by_name = {each.goal: make_goal(each, self._band(each)) for each in self.settings}
         if names is None:
             return in_order(by_name.values())
         return tuple(self._known(by_name, name) for name in names)
 
-    def goal(self, name: str) -> Goal:
+    def goal(self, name: str) -> BalancerGoal:
         """A configured goal. Raises ValueError for another one."""
         return self.goals([name])[0]
 
@@ -85,7 +85,7 @@ class BalancerState:
             self.bands[settings.goal] = band_of(loads, settings.deviation)
         return self.bands[settings.goal]
 
-    def _known(self, goals: dict[str, Goal], name: str) -> Goal:
+    def _known(self, goals: dict[str, BalancerGoal], name: str) -> BalancerGoal:
         if name not in goals:
             raise ValueError(f"{name} is not configured; name it in goals")
         return goals[name]

@@ -42,7 +42,7 @@ def _checked_name(node: yaml.Node) -> str:
     return text
 
 
-class PartitionName(String, frozen=True):
+class PartitionWord(String, frozen=True):
     """The name of a partition: its topic, a dash and its number."""
 
     def value(self, node: yaml.Node) -> str:
@@ -77,8 +77,8 @@ class ActionMap(Struct, frozen=True):
         return given
 
 
-class Settings(Type, frozen=True):
-    """Settings by the keys of AutoMQ: numbers, texts, lists."""
+class SettingsWord(Type, frozen=True):
+    """SettingsWord by the keys of AutoMQ: numbers, texts, lists."""
 
     def value(self, node: yaml.Node) -> dict[str, Value]:
         given = plain(node)
@@ -98,7 +98,7 @@ class Settings(Type, frozen=True):
 
 
 NUMBER = Number()
-PARTITION = PartitionName()
+PARTITION = PartitionWord()
 NAMES = tuple(RESOURCE_OF)
 GOAL = OneOf(NAMES, "goal")
 GOALS = ListOf(GOAL)
@@ -173,7 +173,7 @@ BALANCER_OPERATIONS = (
     ScenarioOperation(
         "goal_config",
         "The goals that settings configure (AB-26). Their numbers are bytes, whatever the unit.",
-        {"settings": need(Settings())},
+        {"settings": need(SettingsWord())},
         {"goals": ListOf(struct(goal=GOAL, threshold=NUMBER, deviation=NUMBER, trivial=NUMBER, span=NUMBER))},
     ),
     ScenarioOperation(

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 import attrs
 
-from impl.balancer.actions import Action
+from impl.balancer.actions import BalancerAction
 from impl.balancer.goals import GoalSettings
 from impl.balancer.snapshot import ClusterSnapshot
 
@@ -50,7 +50,7 @@ class OracleCluster:
         margin = settings.deviation * average
         return average, margin, average - margin, average + margin
 
-    def follow(self, actions: Iterable[Action], goals: Mapping[str, GoalSettings]) -> None:
+    def follow(self, actions: Iterable[BalancerAction], goals: Mapping[str, GoalSettings]) -> None:
         """Apply actions, and assert of each that it may be planned and that its mean score is above 0.5."""
         bands = {name: self.band(settings) for name, settings in goals.items()}
         for action in actions:
@@ -96,7 +96,9 @@ def score(settings: GoalSettings, band: tuple[float, ...], load: float) -> float
     return 0.1 * math.log(margin + settings.span) / math.log(distance)
 
 
-def batch_problems(batches: list[list[Action]], partitions: Mapping[str, int], limit: int, sources: int) -> list[str]:
+def batch_problems(
+    batches: list[list[BalancerAction]], partitions: Mapping[str, int], limit: int, sources: int
+) -> list[str]:
     """The limits that batches break (P-24): half of a topic, moves of a broker, sources of a destination."""
     problems = []
     for batch in batches:

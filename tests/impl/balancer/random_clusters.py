@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from impl.balancer.goals import MIB, GoalSettings
 from impl.balancer.resources import TopicPartition
-from impl.balancer.snapshot import BrokerLoad, ClusterSnapshot, PartitionLoad
+from impl.balancer.snapshot import BrokerLoad, ClusterSnapshot, ReplicaLoad
 
 TOPICS = ("a", "b", "__consumer_offsets")
 
@@ -33,7 +33,7 @@ def random_cluster(rng: random.Random, most: int = 14) -> ClusterSnapshot:
     for number in range(rng.randint(0, most)):
         name = TopicPartition(rng.choice(TOPICS), number)
         one_way = rng.choice((0.0, 1.0, 1.0))
-        give(rng.choice(used), PartitionLoad(name, (load(), load() * one_way)))
+        give(rng.choice(used), ReplicaLoad(name, (load(), load() * one_way)))
     for broker in brokers:
         if rng.random() < 0.3:  # partitions of an excluded topic
             broker.loads[0] += load()
@@ -41,7 +41,7 @@ def random_cluster(rng: random.Random, most: int = 14) -> ClusterSnapshot:
     return ClusterSnapshot(brokers)
 
 
-def give(broker: BrokerLoad, partition: PartitionLoad) -> None:
+def give(broker: BrokerLoad, partition: ReplicaLoad) -> None:
     """Place a partition on a broker, and add its loads."""
     broker.partitions[partition.id] = partition
     for resource, load in enumerate(partition.loads):

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from impl.balancer.goals import MIB, GoalSettings
 from impl.balancer.resources import topic_partition
-from impl.balancer.rounds import Plan, RoundConfiguration, plan_round
-from impl.balancer.snapshot import BrokerLoad, ClusterSnapshot, PartitionLoad
+from impl.balancer.rounds import RoundConfiguration, RoundPlan, plan_round
+from impl.balancer.snapshot import BrokerLoad, ClusterSnapshot, ReplicaLoad
 
 NW_IN, NW_OUT = GoalSettings("NW_IN"), GoalSettings("NW_OUT")
 BOTH = (NW_IN, NW_OUT)
@@ -26,14 +26,14 @@ def cluster(
         for number, (load_in, load_out) in pinned.items()
     }
     for name, (number, load_in, load_out) in partitions.items():
-        partition = PartitionLoad(topic_partition(name), (load_in * MIB, load_out * MIB))
+        partition = ReplicaLoad(topic_partition(name), (load_in * MIB, load_out * MIB))
         brokers[number].partitions[partition.id] = partition
         brokers[number].loads[0] += partition.loads[0]
         brokers[number].loads[1] += partition.loads[1]
     return ClusterSnapshot(brokers.values())
 
 
-def plan(snapshot: ClusterSnapshot, goals: Sequence[GoalSettings] = BOTH, *, safe: bool = False) -> Plan:
+def plan(snapshot: ClusterSnapshot, goals: Sequence[GoalSettings] = BOTH, *, safe: bool = False) -> RoundPlan:
     """The plan of a round, which is applied to the snapshot that the plan names."""
     found = plan_round(lambda: snapshot, lambda: RoundConfiguration(tuple(goals), safe))
     assert found is not None

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from impl.balancer.actions import Action
+from impl.balancer.actions import BalancerAction
 from impl.balancer.bands import Band
 from impl.balancer.choosing import helps
-from impl.balancer.goals import MIB, CapacityGoal, Goal, GoalSettings, make_goal
-from impl.balancer.judgement import Judge, gated
+from impl.balancer.goals import MIB, BalancerGoal, CapacityGoal, GoalSettings, make_goal
+from impl.balancer.judgement import ActionJudge, gated
 from impl.balancer.resources import topic_partition
 from impl.balancer.rounds import goals_of
-from impl.balancer.snapshot import ClusterSnapshot, PartitionLoad, replica_order
+from impl.balancer.snapshot import ClusterSnapshot, ReplicaLoad, replica_order
 from impl.rules import without
 from tests.impl.balancer.random_clusters import copied, placement, random_cluster
 from tests.impl.balancer.small_clusters import BOTH, NW_IN, cluster, loads, plan, where
@@ -24,10 +24,10 @@ from tests.impl.balancer.small_clusters import BOTH, NW_IN, cluster, loads, plan
 T0, T1 = topic_partition("t-0"), topic_partition("t-1")
 
 
-def judged(snapshot: ClusterSnapshot, action: Action, goals: tuple[Goal, ...] | None = None) -> float:
+def judged(snapshot: ClusterSnapshot, action: BalancerAction, goals: tuple[BalancerGoal, ...] | None = None) -> float:
     """The combined score of an action, by both usage goals if no others are given."""
     goals = goals or goals_of(snapshot, BOTH)
-    return Judge(goals, goals[0].GROUP).judge(snapshot, action).score
+    return ActionJudge(goals, goals[0].GROUP).judge(snapshot, action).score
 
 
 @given(st.randoms(use_true_random=False))
@@ -37,7 +37,7 @@ def test_a_score_is_between_0_and_1_or_forbids(rng: random.Random) -> None:
     if not snapshot.eligible():
         return
     for (name, source), target in product(placement(snapshot).items(), snapshot.brokers):
-        score = judged(snapshot, Action(name, source, target))
+        score = judged(snapshot, BalancerAction(name, source, target))
         assert 0 < score < 1 or score == -1
         if source == target:
             assert score == 0.5
@@ -49,7 +49,7 @@ def test_moves_within_the_band_are_neutral(source: float, target: float, size: f
     goal = make_goal(NW_IN, Band(100.0 * MIB, 10.0 * MIB, 90.0 * MIB, 110.0 * MIB))
     snapshot = cluster({0: (source, 0), 1: (target, 0)}, {"t-0": (0, size, 0)})
 
-    assert judged(snapshot, Action(T0, 0, 1), (goal,)) == 0.5
+    assert judged(snapshot, BalancerAction(T0, 0, 1), (goal,)) == 0.5
 
 
 @pytest.mark.parametrize("size", [25, 0])
@@ -57,7 +57,7 @@ def test_a_neutral_action_may_have_an_effect(size: float) -> None:
     """P-06. Two brokers exchange their roles; or a partition without load moves."""
     snapshot = cluster({0: (25 - size, 0), 1: (0, 0)}, {"t-0": (0, size, 0)})
 
-    assert judged(snapshot, Action(T0, 0, 1)) == 0.5
+    assert judged(snapshot, BalancerAction(T0, 0, 1)) == 0.5
     assert plan(snapshot).actions == []
 
 
@@ -66,7 +66,7 @@ def test_an_action_helps_if_the_worse_broker_gets_better(source: float, target: 
     """P-07. For one goal, up to gains that rounding loses."""
     snapshot = cluster({0: (source, 0), 1: (target, 0), 2: (50, 0)}, {"t-0": (0, size, 0)})
     (goal,) = goals_of(snapshot, [NW_IN])
-    score = judged(snapshot, Action(T0, 0, 1), (goal,))
+    score = judged(snapshot, BalancerAction(T0, 0, 1), (goal,))
 
     before = min(goal.score(load * MIB) for load in (source + size, target))
     then = min(goal.score(load * MIB) for load in (source, target + size))
@@ -143,7 +143,7 @@ def test_a_hard_goal_is_violated_where_a_broker_is_out_of_date() -> None:
     snapshot = cluster({0: (50, 0), 1: (75, 0)}, {"t-0": (0, 20, 0)}, stale=[1])
     goals = goals_of(snapshot, [GoalSettings("CAPACITY_IN", capacity=100.0 * MIB)])
 
-    assert judged(snapshot, Action(T0, 0, 1), goals) == 0.5
+    assert judged(snapshot, BalancerAction(T0, 0, 1), goals) == 0.5
 
 
 def test_the_second_goal_may_undo_the_first() -> None:
@@ -160,13 +160,13 @@ def test_an_extreme_imbalance_has_the_weakest_voice(out: float, helpful: bool) -
     """P-26. About 0.12 MiB/s of bytes out outvote 100 MiB/s of bytes in."""
     snapshot = cluster({0: (1000, 70 - out), 1: (100, 130)}, {"t-0": (0, 100, out)})
 
-    assert (judged(snapshot, Action(T0, 0, 1)) > 0.5) is helpful
+    assert (judged(snapshot, BalancerAction(T0, 0, 1)) > 0.5) is helpful
 
 
 def test_a_swap_moves_both_partitions_and_is_undone_exactly() -> None:
     """D-02. The inverse names each partition on the broker where it lies by then; the loads follow."""
     snapshot = cluster({0: (10, 1), 1: (20, 2)}, {"t-0": (0, 50, 5), "t-1": (1, 30, 3)})
-    swap = Action(T0, 0, 1, T1)
+    swap = BalancerAction(T0, 0, 1, T1)
 
     snapshot.apply(swap)
     assert where(snapshot) == {"t-0": 1, "t-1": 0}
@@ -177,9 +177,16 @@ def test_a_swap_moves_both_partitions_and_is_undone_exactly() -> None:
 
 
 @pytest.mark.parametrize(
-    "action", [Action(T1, 0, 1), Action(T0, 1, 0), Action(T0, 0, 7), Action(T0, 7, 0), Action(T0, 0, 1, T0)]
+    "action",
+    [
+        BalancerAction(T1, 0, 1),
+        BalancerAction(T0, 1, 0),
+        BalancerAction(T0, 0, 7),
+        BalancerAction(T0, 7, 0),
+        BalancerAction(T0, 0, 1, T0),
+    ],
 )
-def test_an_absent_partition_is_no_crash(action: Action) -> None:
+def test_an_absent_partition_is_no_crash(action: BalancerAction) -> None:
     """D-09. It forbids the action, and applying the action is an error that names the partition."""
     snapshot = cluster({0: (0, 0), 1: (0, 0)}, {"t-0": (0, 50, 5), "t-1": (1, 30, 3)})
 
@@ -191,9 +198,9 @@ def test_an_absent_partition_is_no_crash(action: Action) -> None:
 def test_an_undone_visit_restores_the_trust() -> None:
     """D-08. A partition that is not trusted leaves no trace on a broker that gave it back."""
     snapshot = cluster({0: (10, 0), 1: (10, 0)}, {"t-0": (0, 5, 0)})
-    snapshot.brokers[0].partitions[T0] = PartitionLoad(T0, (5.0, 0.0), (False, True))
+    snapshot.brokers[0].partitions[T0] = ReplicaLoad(T0, (5.0, 0.0), (False, True))
     before = snapshot.trust()
-    move = Action(T0, 0, 1)
+    move = BalancerAction(T0, 0, 1)
 
     snapshot.apply(move)
     assert snapshot.brokers[1].trusted == [False, True]
@@ -213,8 +220,8 @@ def test_critical_topics_come_last() -> None:
 def test_without_the_minus_1_a_forbidden_move_is_averaged_away() -> None:
     """BG-08. A mean over all goals of a group outvotes the goal that forbids."""
     snapshot = cluster({0: (50, 0), 1: (0, 0)}, {"t-0": (0, 50, 0)})
-    snapshot.brokers[0].partitions[T0] = PartitionLoad(T0, (50.0 * MIB, 1.0), (True, False))
+    snapshot.brokers[0].partitions[T0] = ReplicaLoad(T0, (50.0 * MIB, 1.0), (True, False))
 
-    assert judged(snapshot, Action(T0, 0, 1)) == -1
+    assert judged(snapshot, BalancerAction(T0, 0, 1)) == -1
     with without("BG-08"):
-        assert judged(snapshot, Action(T0, 0, 1)) > -1
+        assert judged(snapshot, BalancerAction(T0, 0, 1)) > -1

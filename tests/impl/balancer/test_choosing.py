@@ -6,23 +6,23 @@ import random
 
 import pytest
 
-from impl.balancer.actions import Action
+from impl.balancer.actions import BalancerAction
 from impl.balancer.bands import Band
-from impl.balancer.blocks import LENGTH, Block, blocks_of
-from impl.balancer.choosing import Chooser
+from impl.balancer.blocks import LENGTH, PartitionBlock, blocks_of
+from impl.balancer.choosing import MoveChooser
 from impl.balancer.fast_choosing import FastChooser, chooser_for
 from impl.balancer.goals import MIB, GoalSettings, UsageGoal
-from impl.balancer.judgement import Judge
+from impl.balancer.judgement import ActionJudge
 from impl.balancer.resources import TopicPartition
-from impl.balancer.rounds import Plan, RoundConfiguration, plan_round
-from impl.balancer.snapshot import ClusterSnapshot, PartitionLoad
+from impl.balancer.rounds import RoundConfiguration, RoundPlan, plan_round
+from impl.balancer.snapshot import ClusterSnapshot, ReplicaLoad
 from impl.rules import without
 from tests.impl.balancer.random_clusters import copied, random_cluster, random_settings
 
 GOALS = (("NW_IN", "NW_OUT"), ("NW_IN", "NW_OUT"), ("NW_OUT", "NW_IN"), ("NW_IN",), ("NW_OUT",))
 
 
-def planned(snapshot: ClusterSnapshot, configuration: RoundConfiguration, chooser: type[Chooser]) -> Plan:
+def planned(snapshot: ClusterSnapshot, configuration: RoundConfiguration, chooser: type[MoveChooser]) -> RoundPlan:
     """The plan that a chooser makes on a copy."""
     cluster = copied(snapshot)
     plan = plan_round(lambda: cluster, lambda: configuration, make_chooser=chooser)
@@ -41,7 +41,7 @@ def compare(rng: random.Random, most: int = 14) -> int:
     configuration = RoundConfiguration(random_settings(rng, rng.choice(GOALS)), safe=rng.random() < 0.3)
     actions = 0
     for _ in range(3):
-        fast, literal = (planned(snapshot, configuration, each) for each in (FastChooser, Chooser))
+        fast, literal = (planned(snapshot, configuration, each) for each in (FastChooser, MoveChooser))
         assert fast.actions == literal.actions  # brokers, order and the bits of the scores
         assert fast.moves == literal.moves
         assert fast.snapshot.brokers == literal.snapshot.brokers
@@ -69,13 +69,13 @@ def test_the_plans_agree_where_blocks_are_skipped(label: str | None) -> None:
 def test_a_block_has_the_range_of_its_loads() -> None:
     """Partitions without load do not count in the range."""
     sizes = [(5.0, 1.0)] * LENGTH + [(3.0, 9.0), (2.0, 0.0), (0.0, 0.0)]
-    order = [PartitionLoad(TopicPartition("t", number), loads) for number, loads in enumerate(sizes)]
+    order = [ReplicaLoad(TopicPartition("t", number), loads) for number, loads in enumerate(sizes)]
 
     assert blocks_of(order) == [
-        Block(0, LENGTH, ((5.0, 5.0), (1.0, 1.0)), idle=False),
-        Block(LENGTH, LENGTH + 3, ((2.0, 3.0), (0.0, 9.0)), idle=True),
+        PartitionBlock(0, LENGTH, ((5.0, 5.0), (1.0, 1.0)), idle=False),
+        PartitionBlock(LENGTH, LENGTH + 3, ((2.0, 3.0), (0.0, 9.0)), idle=True),
     ]
-    assert blocks_of(order[-1:]) == [Block(0, 1, None, idle=True)]
+    assert blocks_of(order[-1:]) == [PartitionBlock(0, 1, None, idle=True)]
     assert blocks_of([]) == []
 
 
@@ -96,12 +96,12 @@ def test_an_extreme_curve_is_left_to_the_literal_form() -> None:
     nan = float("nan")
     empty = UsageGoal(GoalSettings("NW_IN"), Band(nan, nan, nan, nan))
 
-    chosen = [type(chooser_for(snapshot, Judge([goal], goal.GROUP))) for goal in (usual, flat, empty)]
+    chosen = [type(chooser_for(snapshot, ActionJudge([goal], goal.GROUP))) for goal in (usual, flat, empty)]
     for broker in snapshot.brokers.values():
         broker.trusted[0] = False
-    chosen.append(type(chooser_for(snapshot, Judge([usual], usual.GROUP))))
+    chosen.append(type(chooser_for(snapshot, ActionJudge([usual], usual.GROUP))))
 
-    assert chosen == [FastChooser, Chooser, Chooser, Chooser]
+    assert chosen == [FastChooser, MoveChooser, MoveChooser, MoveChooser]
 
 
 def test_a_changed_broker_has_a_new_score() -> None:
@@ -112,7 +112,7 @@ def test_a_changed_broker_has_a_new_score() -> None:
         snapshot = random_cluster(rng)
         if snapshot.eligible():
             configuration = RoundConfiguration(random_settings(rng))
-            deaf, literal = (planned(snapshot, configuration, each) for each in (DeafChooser, Chooser))
+            deaf, literal = (planned(snapshot, configuration, each) for each in (DeafChooser, MoveChooser))
             noticed += deaf.actions != literal.actions
 
     assert noticed > 10
@@ -121,7 +121,7 @@ def test_a_changed_broker_has_a_new_score() -> None:
 class DeafChooser(FastChooser):
     """A chooser that keeps the scores of the start."""
 
-    def __init__(self, snapshot: ClusterSnapshot, judge: Judge) -> None:
+    def __init__(self, snapshot: ClusterSnapshot, judge: ActionJudge) -> None:
         super().__init__(snapshot, judge)
         self.changed = lambda *_: None  # type: ignore[method-assign]
 
@@ -131,4 +131,4 @@ def test_actions_with_equal_fields_are_equal() -> None:
     snapshot = random_cluster(random.Random(3))
     name = next(iter(next(each for each in snapshot.brokers.values() if each.partitions).partitions))
 
-    assert Action(name, 0, 1, score=0.6) != Action(name, 0, 1, score=0.6000000000000001)
+    assert BalancerAction(name, 0, 1, score=0.6) != BalancerAction(name, 0, 1, score=0.6000000000000001)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from impl.balancer.actions import Action
+from impl.balancer.actions import BalancerAction
 from impl.balancer.batches import BatchLimits, batches
 from impl.balancer.execution import PlanExecution, request
 from impl.balancer.merging import UnmatchedMovesError, merge
@@ -18,18 +18,18 @@ from impl.rules import without
 from tests.impl.balancer.plan_oracle import batch_problems
 
 
-def move(name: str, source: int, destination: int) -> Action:
+def move(name: str, source: int, destination: int) -> BalancerAction:
     """A move of a partition."""
-    return Action(topic_partition(name), source, destination)
+    return BalancerAction(topic_partition(name), source, destination)
 
 
-def random_moves(rng: random.Random) -> tuple[list[Action], dict[str, int]]:
+def random_moves(rng: random.Random) -> tuple[list[BalancerAction], dict[str, int]]:
     """Merged moves of the partitions of some topics, and the sizes of the topics."""
     partitions = {f"t{number}": rng.randint(1, 30) for number in range(rng.randint(1, 5))}
     names = [TopicPartition(topic, number) for topic, count in partitions.items() for number in range(count)]
     chosen = rng.sample(names, rng.randint(0, len(names)))
     brokers = rng.randint(2, 30)
-    return [Action(name, *pair) for name in chosen for pair in [_two(rng, brokers)]], partitions
+    return [BalancerAction(name, *pair) for name in chosen for pair in [_two(rng, brokers)]], partitions
 
 
 def _two(rng: random.Random, brokers: int) -> tuple[int, int]:
@@ -82,7 +82,7 @@ def test_a_merge_keeps_the_place_of_the_first_move() -> None:
     """AB-48. A SWAP counts as two moves; the actions that were given stay as they are."""
     actions = [
         move("a-0", 0, 1),
-        Action(topic_partition("b-0"), 1, 2, topic_partition("c-0")),
+        BalancerAction(topic_partition("b-0"), 1, 2, topic_partition("c-0")),
         move("a-0", 1, 2),
         move("c-0", 1, 2),
     ]
@@ -103,8 +103,8 @@ def test_a_request_leaves_dead_brokers_out() -> None:
     actions = [
         move("a-0", 9, 1),
         move("a-1", 1, 9),
-        Action(topic_partition("b-0"), 9, 1, topic_partition("b-1")),
-        Action(topic_partition("c-0"), 2, 1, topic_partition("c-1")),
+        BalancerAction(topic_partition("b-0"), 9, 1, topic_partition("b-1")),
+        BalancerAction(topic_partition("c-0"), 2, 1, topic_partition("c-1")),
     ]
 
     assert request(actions, lambda broker: broker != 9) == {"a": {0: [1]}, "c": {0: [1], 1: [2]}}

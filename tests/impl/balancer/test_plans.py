@@ -14,7 +14,7 @@ from impl.balancer.merging import merge
 from impl.balancer.resources import TopicPartition
 from impl.balancer.rounds import RoundConfiguration, plan_round
 from impl.balancer.safety import exact
-from impl.balancer.snapshot import BrokerLoad, ClusterSnapshot, PartitionLoad
+from impl.balancer.snapshot import BrokerLoad, ClusterSnapshot, ReplicaLoad
 from impl.rules import without
 from tests.impl.balancer.plan_oracle import OracleCluster
 from tests.impl.balancer.random_clusters import copied, placement, random_cluster, random_settings
@@ -185,7 +185,7 @@ def test_nothing_is_planned_for_one_broker_or_without_traffic(rng: random.Random
     alone = ClusterSnapshot(list(snapshot.brokers.values())[:1])
     for broker in (idle := copied(snapshot)).brokers.values():
         broker.loads[:] = 0.0, 0.0
-        broker.partitions = {name: PartitionLoad(name, (0.0, 0.0)) for name in broker.partitions}
+        broker.partitions = {name: ReplicaLoad(name, (0.0, 0.0)) for name in broker.partitions}
 
     assert plan(alone).actions == []
     assert plan(idle, random_settings(rng)).actions == []
@@ -194,7 +194,7 @@ def test_nothing_is_planned_for_one_broker_or_without_traffic(rng: random.Random
 @given(st.integers(1, 6), st.floats(0, 1e12), st.floats(0, 1))
 def test_nothing_is_planned_for_equal_loads(count: int, load: float, deviation: float) -> None:
     """P-22. Also with a deviation of 0, where the rounded average may differ from the loads."""
-    parts = {number: PartitionLoad(TopicPartition("t", number), (load, load)) for number in range(count)}
+    parts = {number: ReplicaLoad(TopicPartition("t", number), (load, load)) for number in range(count)}
     snapshot = ClusterSnapshot(
         BrokerLoad(number, [load, load], partitions={part.id: part}) for number, part in parts.items()
     )
