@@ -145,11 +145,12 @@ class _CountingChooser(FastChooser):
         super().__init__(snapshot, judge)
         self._counts = counts
 
-    def best_destination(
-        self, partition: ReplicaLoad, source: BrokerLoad, candidates: Sequence[BrokerLoad]
-    ) -> BalancerAction | None:
-        self._counts[0] += len(candidates)
-        return super().best_destination(partition, source, candidates)
+    def next_push(
+        self, order: Sequence[ReplicaLoad], first: int, source: BrokerLoad, candidates: Sequence[BrokerLoad]
+    ) -> tuple[int, BalancerAction] | None:
+        found = super().next_push(order, first, source, candidates)
+        self._counts[0] += ((len(order) if found is None else found[0] + 1) - first) * len(candidates)
+        return found
 
     def next_pull(
         self, order: Sequence[ReplicaLoad], first: int, donor: BrokerLoad, receiver: BrokerLoad

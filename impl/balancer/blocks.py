@@ -10,6 +10,7 @@ from impl.balancer.resources import RESOURCES
 from impl.balancer.snapshot import ReplicaLoad
 
 LENGTH = 32
+"""The number of partitions in a small block, and of small blocks in a large one."""
 
 
 class PartitionBlock(msgspec.Struct, frozen=True):
@@ -25,11 +26,11 @@ class PartitionBlock(msgspec.Struct, frozen=True):
     idle: bool
 
 
-def blocks_of(order: Sequence[ReplicaLoad]) -> list[PartitionBlock]:
-    """The blocks of an order, which is sorted by load, so that the loads of a block are alike."""
+def blocks_of(order: Sequence[ReplicaLoad], length: int) -> list[PartitionBlock]:
+    """The blocks of an order, each with ``length`` partitions. Sorted by load, the loads of a block are alike."""
     found = []
-    for first in range(0, len(order), LENGTH):
-        part = order[first : first + LENGTH]
+    for first in range(0, len(order), length):
+        part = order[first : first + length]
         loads = [each.loads for each in part if any(each.loads)]
         ways = [[each[resource] for each in loads] for resource in RESOURCES]
         ranges = tuple((min(way), max(way)) for way in ways) if loads else None

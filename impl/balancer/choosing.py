@@ -23,6 +23,18 @@ class MoveChooser:
         self.snapshot = snapshot
         self.judge = judge
 
+    def next_push(
+        self, order: Sequence[ReplicaLoad], first: int, source: BrokerLoad, candidates: Sequence[BrokerLoad]
+    ) -> tuple[int, BalancerAction] | None:
+        """The first partition, from place ``first`` of ``order`` on, for which a move to a candidate scores above 0.5;
+        its place, and its best move. None if there is none.
+        """
+        for place in range(first, len(order)):
+            action = self.best_destination(order[place], source, candidates)
+            if action is not None:
+                return place, action
+        return None
+
     def best_destination(
         self, partition: ReplicaLoad, source: BrokerLoad, candidates: Sequence[BrokerLoad]
     ) -> BalancerAction | None:

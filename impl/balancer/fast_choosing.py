@@ -7,8 +7,8 @@ Four things save time, and each is exact:
 - A gain is the lower of two new scores less the lower of the two old ones. So the new score of one of the brokers gives
   an upper bound of the gain. Subtraction, division and addition of doubles are monotone, so the bound of the whole
   score, computed by the same operations, is not below the score. A move whose bound is below 0.5, or not above the best
-  move, is not computed.
-- A receiver asks for blocks of partitions with similar loads. The range of their loads bounds all their scores.
+  move, is not computed. In safe mode, neither is one for which a goal has a bound below the old score.
+- Partitions are asked for in blocks with similar loads. The range of the loads of a block bounds all their scores.
 
 It needs goals with the usual curve, loads that are all trusted, and spans that are not tiny beside the loads, so that
 rounding stays below ``SLACK``. For others ``chooser_for`` takes the literal form.
@@ -20,11 +20,11 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 
 from impl.balancer.actions import BalancerAction
-from impl.balancer.blocks import PartitionBlock, blocks_of
+from impl.balancer.blocks import LENGTH, PartitionBlock, blocks_of
 from impl.balancer.choosing import MoveChooser, helps
 from impl.balancer.curve import STEP_VALUE
 from impl.balancer.goals import BalancerGoal, UsageGoal
-from impl.balancer.judgement import NEUTRAL, ActionJudge
+from impl.balancer.judgement import FORBIDDEN, NEUTRAL, ActionJudge
 from impl.balancer.resources import plain_sum
 from impl.balancer.safety import worsens
 from impl.balancer.snapshot import BrokerLoad, ClusterSnapshot, ReplicaLoad
@@ -72,7 +72,7 @@ class FastChooser(MoveChooser):
         self._scores: dict[int, Scores] = {}
         self._lows: dict[tuple[int, int], Scores] = {}
         """By source and destination, the lower of their scores for each goal; ``_scores[source]`` itself if equal."""
-        self._blocks: dict[int, tuple[Sequence[ReplicaLoad], list[PartitionBlock]]] = {}
+        self._blocks: dict[int, tuple[Sequence[ReplicaLoad], list[tuple[PartitionBlock, list[PartitionBlock]]]]] = {}
         """By donor, its order of partitions, and the blocks of it."""
         self.changed(*snapshot.brokers.values())
 
@@ -80,6 +80,33 @@ class FastChooser(MoveChooser):
         for broker in brokers:
             self._scores[broker.id] = self._scores_with(broker)
         self._lows.clear()
+
+    def next_push(
+        self, order: Sequence[ReplicaLoad], first: int, source: BrokerLoad, candidates: Sequence[BrokerLoad]
+    ) -> tuple[int, BalancerAction] | None:
+        failed = False
+        for large, small in self._blocks_of(source, order):
+            wide = candidates
+            if failed and not large.idle:
+                wide = [each for each in candidates if self._may_help(large, source, each)]
+            for block in small:
+                left: list[BrokerLoad] | None = None
+                for place in range(max(first, block.first), block.end):
+                    partition, chosen = order[place], wide
+                    if not any(partition.loads):
+                        # Neutral, whatever the destination.
+                        if not helps(NEUTRAL):
+                            continue
+                    elif failed:
+                        # The bound costs as much as two moves, so it pays once a partition has found no destination.
+                        if left is None:
+                            left = [each for each in wide if self._may_help(block, source, each)]
+                        chosen = left
+                    action = self.best_destination(partition, source, chosen)
+                    if action is not None:
+                        return place, action
+                    failed = True
+        return None
 
     def best_destination(
         self, partition: ReplicaLoad, source: BrokerLoad, candidates: Sequence[BrokerLoad]
@@ -110,38 +137,39 @@ class FastChooser(MoveChooser):
             (resource, _gainer(goal, donor.loads[resource], receiver.loads[resource], low), weight, weights)
             for goal, low, (resource, _, weight, weights) in zip(self.judge.goals, lows, self._parts, strict=True)
         ]
-        idle_helps: bool | None = None
-        for block in self._blocks_of(donor, order):
-            if block.end <= first:
+        for large, small in self._blocks_of(donor, order):
+            if large.end <= first or not self._may_choose(large, donor, receiver):
                 continue
-            if block.ranges is None or self._bound(block.ranges, lows, donor, receiver) < NEUTRAL - SLACK:
-                # Partitions without load are neutral. They all help, or none does.
-                idle_helps = helps(NEUTRAL) if block.idle and idle_helps is None else idle_helps
-                if not (block.idle and idle_helps):
-                    continue
-            found = self._scan(order[: block.end], max(first, block.first), donor, receiver, gains)
-            if found is not None:
-                return found
+            for block in small:
+                if block.end > first and self._may_choose(block, donor, receiver):
+                    places = range(max(first, block.first), block.end)
+                    found = self._scan(order, places, donor, receiver, gains)
+                    if found is not None:
+                        return found
         return None
 
     def _scan(
         self,
         order: Sequence[ReplicaLoad],
-        first: int,
+        places: range,
         donor: BrokerLoad,
         receiver: BrokerLoad,
         gains: Sequence[tuple[int, Callable[[float], float], float, float]],
     ) -> tuple[int, BalancerAction] | None:
-        """``next_pull`` within a block, which ends with ``order``."""
-        old = self._scores[donor.id]
-        for place in range(first, len(order)):
+        """``next_pull`` for some places of the order."""
+        old, safe = self._scores[donor.id], self.judge.safe
+        for place in places:
             partition = order[place]
             score = 0.0
             for resource, gain, weight, weights in gains:
-                score += (gain(partition.loads[resource]) + 1.0) / 2.0 * weight / weights
+                gained = gain(partition.loads[resource])
+                if safe and gained < 0:
+                    score = FORBIDDEN
+                    break
+                score += (gained + 1.0) / 2.0 * weight / weights
             if score < NEUTRAL:
                 continue
-            if self.judge.safe:
+            if safe:
                 new, then = self._scores_with(donor, less=partition), self._scores_with(receiver, more=partition)
                 if self._is_unsafe(old, receiver, new, then):
                     continue
@@ -149,24 +177,38 @@ class FastChooser(MoveChooser):
                 return place, BalancerAction(partition.id, donor.id, receiver.id, score=score)
         return None
 
-    def _bound(
-        self, ranges: Sequence[tuple[float, float]], lows: Scores, donor: BrokerLoad, receiver: BrokerLoad
-    ) -> float:
-        """A bound of the scores of all moves of partitions whose loads are in these ranges."""
-        highs = []
-        for goal, (resource, score, _, _) in zip(self.judge.goals, self._parts, strict=True):
-            (least, most), average = ranges[resource], goal.band.average
+    def _may_help(self, block: PartitionBlock, donor: BrokerLoad, receiver: BrokerLoad) -> bool:
+        """Whether a move of a partition of the block with any load may score 0.5 or more, by a bound of all scores."""
+        if block.ranges is None:
+            return False
+        lows = self._find_lows(donor.id, receiver.id)
+        bound = 0.0
+        for goal, low, (resource, score, weight, weights) in zip(self.judge.goals, lows, self._parts, strict=True):
+            (least, most), average = block.ranges[resource], goal.band.average
             # The distances from the average to which the two brokers can come, each by itself.
             left, right = donor.loads[resource], receiver.loads[resource]
             distance = max(left - most - average, average - (left - least), right + least - average,
                            average - (right + most), 0.0)  # fmt: skip
-            highs.append(score(average + distance))
-        return self._combined(lows, highs)
+            gained = score(average + distance) + SLACK - low
+            if gained < 0 and self.judge.safe:
+                return False
+            bound += (gained + 1.0) / 2.0 * weight / weights
+        return bound >= NEUTRAL
 
-    def _blocks_of(self, donor: BrokerLoad, order: Sequence[ReplicaLoad]) -> list[PartitionBlock]:
+    def _may_choose(self, block: PartitionBlock, donor: BrokerLoad, receiver: BrokerLoad) -> bool:
+        """Whether a move of a partition of the block may be chosen; those without load are neutral."""
+        return self._may_help(block, donor, receiver) or (block.idle and helps(NEUTRAL))
+
+    def _blocks_of(
+        self, donor: BrokerLoad, order: Sequence[ReplicaLoad]
+    ) -> list[tuple[PartitionBlock, list[PartitionBlock]]]:
+        """The large blocks of an order, each with its small ones."""
         known = self._blocks.get(donor.id)
         if known is None or known[0] is not order:
-            known = self._blocks[donor.id] = order, blocks_of(order)
+            small = blocks_of(order, LENGTH)
+            large = blocks_of(order, LENGTH * LENGTH)
+            nested = [(each, small[number * LENGTH : (number + 1) * LENGTH]) for number, each in enumerate(large)]
+            known = self._blocks[donor.id] = order, nested
         return known[1]
 
     def _scores_with(
@@ -186,9 +228,14 @@ class FastChooser(MoveChooser):
         return lows
 
     def _combined(self, lows: Iterable[float], highs: Iterable[float]) -> float:
-        """The mean over the goals (AB-36), for the lower scores of two brokers before and after a move."""
+        """The mean over the goals (AB-36), for the lower scores of two brokers before and after a move.
+
+        -1 if the safe mode rejects the move for a lower score that decreases.
+        """
         total = 0.0
         for low, high, (_, _, weight, weights) in zip(lows, highs, self._parts, strict=True):
+            if high < low and self.judge.safe:
+                return FORBIDDEN
             total += (high - low + 1.0) / 2.0 * weight / weights
         return total
 

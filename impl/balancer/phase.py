@@ -59,16 +59,17 @@ class Phase:
         candidates.sort(key=self._place)
         actions: list[BalancerAction] = []
         change = 0.0
-        for partition in self._order(broker) if candidates else []:
-            action = self.chooser.best_destination(partition, broker, candidates)
-            if action is None:
-                continue
+        order = self._order(broker) if candidates else []
+        found = self.chooser.next_push(order, 0, broker, candidates)
+        while found is not None:
+            place, action = found
             self._apply(action)
             actions.append(action)
-            change -= partition.loads[resource]
+            change -= order[place].loads[resource]
             if self._accepts(broker):
                 break
             candidates.sort(key=self._place)
+            found = self.chooser.next_push(order, place + 1, broker, candidates)
         return actions, change
 
     def _increase(self, broker: BrokerLoad, others: list[BrokerLoad]) -> tuple[list[BalancerAction], float]:

@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from impl.balancer import fast_choosing
 from impl.balancer.actions import BalancerAction
 from impl.balancer.bands import Band
 from impl.balancer.blocks import LENGTH, PartitionBlock, blocks_of
@@ -66,17 +67,29 @@ def test_the_plans_agree_where_blocks_are_skipped(label: str | None) -> None:
         assert sum(compare(rng, 20 * LENGTH) for _ in range(20)) > 100
 
 
+@pytest.mark.parametrize("length", [2, 3])
+@pytest.mark.parametrize("label", [None, "BG-07"])
+def test_the_plans_agree_with_many_large_blocks(
+    length: int, label: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same holds where a broker has several large blocks, of which each has several small ones."""
+    monkeypatch.setattr(fast_choosing, "LENGTH", length)
+    rng = random.Random(length)
+    with without(*[label] if label else []):
+        assert sum(compare(rng, 80) for _ in range(100)) > 100
+
+
 def test_a_block_has_the_range_of_its_loads() -> None:
     """Partitions without load do not count in the range."""
     sizes = [(5.0, 1.0)] * LENGTH + [(3.0, 9.0), (2.0, 0.0), (0.0, 0.0)]
     order = [ReplicaLoad(TopicPartition("t", number), loads) for number, loads in enumerate(sizes)]
 
-    assert blocks_of(order) == [
+    assert blocks_of(order, LENGTH) == [
         PartitionBlock(0, LENGTH, ((5.0, 5.0), (1.0, 1.0)), idle=False),
         PartitionBlock(LENGTH, LENGTH + 3, ((2.0, 3.0), (0.0, 9.0)), idle=True),
     ]
-    assert blocks_of(order[-1:]) == [PartitionBlock(0, 1, None, idle=True)]
-    assert blocks_of([]) == []
+    assert blocks_of(order[-1:], LENGTH) == [PartitionBlock(0, 1, None, idle=True)]
+    assert blocks_of([], LENGTH) == []
 
 
 @pytest.mark.parametrize("label", ["BG-04", "BG-05", "BG-06", "BG-07", "BG-08", "BG-09", "BG-10", "BG-12"])
