@@ -10,9 +10,11 @@ from urllib.parse import quote
 from impl.scenario.language import CLOCK, REPEAT
 from impl.scenario.operation import BOOL, BROKERS, CHANGES, INT, RECORDS, TEXT, ScenarioOperation
 from impl.scenario.profile import PROFILE
-from impl.scenario.types import Integer, ListOf, Number, Schema, String, Struct, StructField, Type, may
+from impl.scenario.types import Integer, ListOf, Nullable, Number, Schema, String, Struct, StructField, Type, may
 from impl.scenario.vocabulary import OPERATIONS
 from impl.scenario.words_balancer import CLUSTER, FOUND
+from impl.scenario.words_encodings import HEX
+from impl.scenario.words_zone import PAIR, by_rack
 
 FILE = Path(__file__).with_name("scenario.schema.json")
 SHARED: dict[str, Type] = {
@@ -22,7 +24,14 @@ SHARED: dict[str, Type] = {
     "records": RECORDS,
     "changes": CHANGES,
     "brokers": BROKERS,
-    "loads": CLUSTER["loads"],
+    "an integer or null": Nullable(INT),
+    "a text or null": Nullable(TEXT),
+    "bytes": HEX,
+    "a pair": PAIR,
+    "proxies": by_rack(INT),
+    "changed proxies": by_rack(PAIR),
+    **CLUSTER,
+    "an action": FOUND.inner,
     "actions": FOUND,
 }
 """The types of results that many operations have."""

@@ -78,7 +78,7 @@ class ActionMap(Struct, frozen=True):
 
 
 class SettingsWord(Type, frozen=True):
-    """SettingsWord by the keys of AutoMQ: numbers, texts, lists."""
+    """Settings by the keys of AutoMQ: numbers, texts, lists."""
 
     def value(self, node: yaml.Node) -> dict[str, Value]:
         given = plain(node)
