@@ -132,6 +132,14 @@ def test_a_sample_is_stale_after_the_delay(now: int, stale: bool) -> None:
     assert taken(made, now).brokers[2].stale is stale
 
 
+def test_a_slow_clock_makes_a_broker_stale_for_ever() -> None:
+    """D-07. The time of a sample is the broker's; a clock that is more than the delay behind never has a fresh one."""
+    made = model()
+    for now in range(0, 200_000, 10_000):
+        made.report(2, now - 60_001, WELL, None)
+        assert taken(made, now).brokers[2].stale
+
+
 def test_a_new_broker_is_out_of_date_until_it_reports() -> None:
     """AB-22. Also at the time 0."""
     made = model()
