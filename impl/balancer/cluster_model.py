@@ -67,7 +67,7 @@ class ClusterModel:
         place = self._broker_of.get(partition)
         if place is None:
             return False
-        if rule("BG-02.place", place != broker):
+        if rule("BG-02.placement", place != broker):
             return False
         if known.samples.version == 0:
             # Such a broker reports no metrics of its own.

@@ -39,7 +39,7 @@ class Samples(msgspec.Struct):
 
     def accept(self, time: int, values: Mapping[int, float]) -> bool:
         """Take a sample unless it is older than the last one (AB-14). Returns whether it is taken."""
-        if rule("BG-02", self.time is not None and time < self.time):
+        if rule("BG-02.time", self.time is not None and time < self.time):
             return False
         self.time = time
         self.values.update(values)

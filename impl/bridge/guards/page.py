@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from holdfast.check.mutate.guards import Guard, GuardTable, because
@@ -81,8 +82,8 @@ def _elsewhere() -> Iterator[str]:
 
 def _list(title: str, listed: Sequence[str], reasons: Mapping[str, str]) -> Iterator[str]:
     yield from _wrapped(title)
-    for label in listed:
-        yield from textwrap.wrap(f"- {label}: {reasons[label]}.", WIDTH, subsequent_indent="  ")
+    for reason, labels in groupby(listed, reasons.__getitem__):
+        yield from textwrap.wrap(f"- {', '.join(labels)}: {reason}.", WIDTH, subsequent_indent="  ")
     yield ""
 
 

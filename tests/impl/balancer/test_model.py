@@ -87,11 +87,11 @@ def test_without_the_drop_the_rate_of_the_source_counts_at_the_destination() -> 
 
 
 def test_without_its_guard_a_foreign_report_counts() -> None:
-    """BG-02.place. A late report of the source replaces what the destination has measured."""
+    """BG-02.placement. A late report of the source replaces what the destination has measured."""
     made = model(lead(2))
     made.report(2, 0, FULL, T0)
     assert not made.report(1, 1, FULL | {0: 99.0}, T0)
-    with without("BG-02.place"):
+    with without("BG-02.placement"):
         assert made.report(1, 1, FULL | {0: 99.0}, T0)
 
     assert taken(made).brokers[2].loads == [99, 3]
