@@ -29,14 +29,22 @@ class FactTable:
 
 
 @attrs.frozen
+class SystemPicture:
+    """A picture of a page. ``drawing``: an SVG element whose texts are escaped."""
+
+    caption: str
+    drawing: str
+
+
+@attrs.frozen
 class SystemRun:
     """A run of a system for its page.
 
-    ``about``: what ran, above the title. ``verdict``: the kind of the verdict, ``verdict_text`` the verdict in words.
-    ``findings``: what oracles and models object to, and which questions are open; ``nothing``: the sentence if there
-    are none. ``drawing``: the timeline, an SVG element whose texts are escaped, "" for none; ``legend``: how to read
-    it. ``left_out``: how many moments the page does not have. ``commands``: names and command lines, such as one that
-    repeats the run.
+    ``about``: what ran, above the title. ``verdict``: the kind of the verdict, ``verdict_text`` the verdict in
+    words. ``findings``: what oracles and models object to, and which questions are open; ``nothing``: the sentence
+    if there are none. ``drawing``: the timeline, an SVG element whose texts are escaped, "" for none; ``legend``:
+    how to read it. ``pictures``: other pictures. ``left_out``: how many moments the page does not have.
+    ``commands``: names and command lines, such as one that repeats the run.
     """
 
     holdfast: str
@@ -49,6 +57,7 @@ class SystemRun:
     facts: tuple[tuple[str, str], ...]
     drawing: str = ""
     legend: str = ""
+    pictures: tuple[SystemPicture, ...] = ()
     tables: tuple[FactTable, ...] = ()
     moments: tuple[SystemMoment, ...] = ()
     left_out: int = 0

@@ -57,11 +57,12 @@ def run_phases(
     leads: Callable[[], bool] = lambda: True,
     make_chooser: MakeChooser = chooser_for,
     latest: Callable[[], Sequence[BalancerGoal]] | None = None,
+    after_phase: Callable[[BalancerGoal, int], None] | None = None,
 ) -> list[BalancerAction] | None:
     """Run the phase of each goal on the snapshot. Returns the actions, or None if the controller no longer leads.
 
     ``latest``: gives the goals as they are configured by then. Without the rule that a round keeps its configuration,
-    each phase would read them.
+    each phase would read them. ``after_phase``: is told the goal of each phase, and the number of its actions.
     """
     actions: list[BalancerAction] = []
     optimised: set[str] = set()
@@ -73,7 +74,10 @@ def run_phases(
             return None
         goal = current[place]
         judge = ActionJudge(current, goal.GROUP, frozenset(optimised), safe)
-        actions += Phase(snapshot, goal, make_chooser(snapshot, judge)).run()
+        planned = Phase(snapshot, goal, make_chooser(snapshot, judge)).run()
+        actions += planned
+        if after_phase is not None:
+            after_phase(goal, len(planned))
         optimised.add(goal.GROUP)
     return None if rule("BG-18", not leads()) else actions
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from holdfast import __version__
-from holdfast.records.system_run import FactTable, SystemRun, VerdictKind
+from holdfast.records.system_run import FactTable, SystemPicture, SystemRun, VerdictKind
+from impl.cli.load_drawing import load_drawing
 from impl.scenario.matching import show
 from impl.scenario.report import place, said, summary, title, why
 from impl.scenario.runner import Failure, ScenarioVerdict
+
+MOST_PICTURES = 100
+"""The most pictures of one page: more are too large to open at once."""
 
 
 def scenario_runs(verdicts: Sequence[ScenarioVerdict], asked: int, changes: Sequence[str], command: str) -> SystemRun:
@@ -25,7 +29,8 @@ def scenario_runs(verdicts: Sequence[ScenarioVerdict], asked: int, changes: Sequ
         verdict_text=words,
         findings=tuple(_finding(verdict.failure) for verdict in failed if verdict.failure is not None),
         nothing="Every result is as expected.",
-        facts=(("scenarios", str(len(verdicts))), ("failed", str(len(failed)))),
+        facts=(("scenarios", str(len(verdicts))), ("failed", str(len(failed))), *_left_out(verdicts)),
+        pictures=tuple(_pictures(verdicts)[:MOST_PICTURES]),
         tables=tuple(_tables(verdicts)),
         commands=(("Again", command),),
     )
@@ -33,6 +38,25 @@ def scenario_runs(verdicts: Sequence[ScenarioVerdict], asked: int, changes: Sequ
 
 def _finding(failure: Failure) -> str:
     return f"{place(failure)}: {title(failure)}: {why(failure)}"
+
+
+def _pictures(verdicts: Sequence[ScenarioVerdict]) -> list[SystemPicture]:
+    """The rounds of the balancer, first those of scenarios that failed."""
+    ordered = sorted(verdicts, key=lambda each: each.failure is None)
+    return [
+        SystemPicture(
+            f"{verdict.scenario.name}: {'loads' if len(verdict.rounds) == 1 else f'loads, round {number}'}",
+            load_drawing(each),
+        )
+        for verdict in ordered
+        for number, each in enumerate(verdict.rounds, 1)
+    ]
+
+
+def _left_out(verdicts: Sequence[ScenarioVerdict]) -> Iterator[tuple[str, str]]:
+    left = sum(len(verdict.rounds) for verdict in verdicts) - MOST_PICTURES
+    if left > 0:
+        yield "rounds of the balancer without a picture", str(left)
 
 
 def _tables(verdicts: Sequence[ScenarioVerdict]) -> Iterator[FactTable]:

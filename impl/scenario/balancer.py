@@ -16,6 +16,7 @@ from impl.balancer.phase import Phase
 from impl.balancer.resources import IN, OUT, topic_partition
 from impl.balancer.rounds import run_phases
 from impl.balancer.snapshot import BrokerLoad, ClusterSnapshot, ReplicaLoad, replica_order
+from impl.balancer.stages import StageRecorder
 from impl.scenario.balancer_state import BalancerState
 from impl.scenario.session import Arguments, Perform, Result, ScenarioSession
 from impl.scenario.words_balancer import UNITS
@@ -173,14 +174,19 @@ def _phase(session: ScenarioSession, a: Arguments) -> Result:
         raise ValueError(f"scoring has no goal of the group of {goal.name}; add {goal.name}")
     cluster = state.work_on()
     judge = ActionJudge(scoring, goal.GROUP, safe=state.safe)
+    recorder = StageRecorder(cluster)
     actions = Phase(cluster, goal, chooser_for(cluster, judge)).run()
+    recorder.after_phase(goal, len(actions))
+    state.rounds.append(recorder.stages([goal]))
     return {"actions": shown(actions), **_after(state)}
 
 
 def _plan(session: ScenarioSession, _: Arguments) -> Result:
     state = session.balancer
-    goals = state.goals()
-    actions = run_phases(state.work_on(), goals, safe=state.safe)
+    goals, cluster = state.goals(), state.work_on()
+    recorder = StageRecorder(cluster)
+    actions = run_phases(cluster, goals, safe=state.safe, after_phase=recorder.after_phase)
+    state.rounds.append(recorder.stages(goals))
     return {"actions": shown(merge(actions or [])), **_after(state)}
 
 

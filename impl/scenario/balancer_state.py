@@ -11,6 +11,7 @@ from impl.balancer.cluster_model import ClusterModel
 from impl.balancer.goals import RESOURCE_OF, BalancerGoal, GoalSettings, in_order, make_goal
 from impl.balancer.safety import exact
 from impl.balancer.snapshot import BrokerLoad, ClusterSnapshot
+from impl.balancer.stages import LoadStages
 from impl.metadata.log import MetadataLog
 from impl.metadata.snapshot import snapshot
 
@@ -23,7 +24,7 @@ class BalancerState:
 
     ``over``: the brokers that make the average; None for the eligible ones. ``bands``: by goal. A band is computed
     when the goals are configured, or when an operation first needs it, and then it stays. ``fed``: the number of
-    batches of the metadata log that the model has seen.
+    batches of the metadata log that the model has seen. ``rounds``: the loads in each round that was planned.
     """
 
     safe: bool = False
@@ -35,6 +36,7 @@ class BalancerState:
     bands: dict[str, Band] = attrs.field(factory=dict)
     model: ClusterModel = attrs.field(factory=ClusterModel)
     fed: int = 0
+    rounds: list[LoadStages] = attrs.field(factory=list)
 
     def use(self, cluster: ClusterSnapshot) -> None:
         """Take another cluster. Bands are computed anew."""

@@ -46,7 +46,7 @@ def run_with_failovers(
         excused |= dict.fromkeys(rules)
         when = f"with a change of controller before step {number}"
         failure = None if rules else replace(verdict.failure, when=when)
-        verdict = ScenarioVerdict(scenario, failure)
+        verdict = replace(verdict, failure=failure)
     return replace(verdict, runs=runs, excused=tuple(excused))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from impl.balancer.stages import LoadStages
 from impl.scenario import (
     assignment,
     balancer,
@@ -55,13 +56,15 @@ class Failure(msgspec.Struct, frozen=True):
 class ScenarioVerdict(msgspec.Struct, frozen=True):
     """The outcome of a scenario after ``runs`` runs. ``failure``: None if every result was as expected.
 
-    ``excused``: the rules by which changes of controller were allowed to alter results.
+    ``excused``: the rules by which changes of controller were allowed to alter results. ``rounds``: the loads in each
+    round of the balancer that the scenario has planned.
     """
 
     scenario: Scenario
     failure: Failure | None = None
     runs: int = 1
     excused: tuple[str, ...] = ()
+    rounds: tuple[LoadStages, ...] = ()
 
 
 Hook = Callable[[ScenarioSession, int], str | None]
@@ -78,8 +81,10 @@ def run(
             before(session, number)
         failure = _run_step(session, step, number, after)
         if failure is not None:
-            return ScenarioVerdict(scenario, failure)
-    return ScenarioVerdict(scenario)
+            break
+    else:
+        failure = None
+    return ScenarioVerdict(scenario, failure, rounds=tuple(session.balancer.rounds))
 
 
 def _run_step(session: ScenarioSession, step: ScenarioStep, number: int, after: Hook | None) -> Failure | None:

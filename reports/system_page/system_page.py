@@ -11,7 +11,7 @@ def render(run: SystemRun) -> str:
     """The page of a run as HTML text. Equal runs give equal bytes."""
     sections = [("findings", "Findings")]
     sections += [("timeline", "Timeline")] if run.drawing else []
+    sections += [("pictures", "Pictures")] if run.pictures else []
     sections += [("moments", "What happened")] if run.moments else []
     sections += [("details", "Details")]
-    drawing = drawn(run.drawing)
-    return document(__package__, "system", run=run, drawing=drawing, holdfast=run.holdfast, sections=sections)
+    return document(__package__, "system", run=run, drawn=drawn, holdfast=run.holdfast, sections=sections)
