@@ -16,7 +16,7 @@ from holdfast.ir.compile.annotations import scalar
 from holdfast.ir.compile.context import Context, Env
 from holdfast.ir.compile.conversions import fit
 from holdfast.ir.compile.expressions import Expressions
-from holdfast.ir.compile.helpers import check_reached, helper_env, join_rest
+from holdfast.ir.compile.helpers import check_reached, helper_env, join_rest, unpacked
 from holdfast.ir.compile.known_optionals import after_write, when_false, when_true
 from holdfast.ir.compile.source import Member
 from holdfast.ir.expr import Expr, Lit, Name, Read, walk
@@ -34,7 +34,6 @@ OUTSIDE: dict[type[ast.stmt], tuple[str, str]] = {
     ast.Nonlocal: ("a model has no globals", "declare a field"),
     ast.Import: ("an import inside a method", "move it to the top of the file"),
     ast.ImportFrom: ("an import inside a method", "move it to the top of the file"),
-    ast.Match: ("match is outside the language", "use if and elif"),
     ast.FunctionDef: ("a nested function is outside the language", "make it a helper method"),
     ast.ClassDef: ("a nested class is outside the language", "move it to the top of the file"),
     ast.Break: ("a break makes the order of a loop matter", "filter with `if`"),
@@ -91,6 +90,8 @@ class BodyCompiler:
                 return [], env
             case ast.Expr(value=ast.Call() as call):
                 return self._call(call, env, in_loop)
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):
+                return self._unpack(stmt, targets, value, env)
             case ast.Assign(targets=[target], value=value):
                 return self._assign(stmt, target, value, env)
             case ast.Assign():
@@ -118,14 +119,30 @@ class BodyCompiler:
 
     # Writes ---------------------------------------------------------------------------------------------------
 
-    def _assign(self, stmt: ast.stmt, target: ast.expr, value: ast.expr, env: Env) -> tuple[list[Stmt], Env]:
+    def _unpack(self, stmt: ast.stmt, targets: Sequence[ast.expr], value: ast.expr, env: Env) -> tuple[list[Stmt], Env]:
+        """Assign the parts of a tuple, from left to right. As in Python, all parts are computed before."""
+        made: list[Stmt] = []
+        parts = unpacked(self.expressions, value, len(targets), env)
+        if not all(isinstance(target, ast.Name) for target in targets):
+            for place, part in enumerate(parts):
+                # A part that reads no cell cannot change, so it needs no local.
+                if any(isinstance(each, Read) for each in walk(part)):
+                    local = self.expressions.local("part", part)
+                    made.append(Let(local.name, part, env.module.place(stmt)))
+                    parts[place] = local
+        for target, part in zip(targets, parts, strict=True):
+            done, env = self._assign(stmt, target, part, env)
+            made += done
+        return made, env
+
+    def _assign(self, stmt: ast.stmt, target: ast.expr, value: ast.expr | Expr, env: Env) -> tuple[list[Stmt], Env]:
         at = env.module.place(stmt)
         match target:
             case ast.Name(id=name):
-                return self._let(stmt, name, self.expressions.expression(value, env), env)
+                return self._let(stmt, name, self._compiled(value, env), env)
             case ast.Subscript(value=ast.Attribute(value=ast.Name(id=state))) if state in env.states:
                 var, keys, field = self.expressions.cell(target, env)
-                found = self._value(value, field.value, env, what=ast.unparse(target))
+                found = self._value(value, field.value, env, what=ast.unparse(target), stmt=stmt)
                 self._writable(stmt, field.source.name, env)
                 return [Assign(var, keys, found, at)], attrs.evolve(env, known=after_write(env.known, var))
             case ast.Attribute(value=ast.Name(id=state), attr=attr) if state in env.states:
@@ -135,12 +152,16 @@ class BodyCompiler:
                 if field_.keys:
                     env.module.refuse(target, f"{attr} is a map", f"write self.{attr}.fill(value), or one cell")
                 self._writable(stmt, attr, env)
-                found = self._value(value, field_.value, env, what=ast.unparse(target))
+                found = self._value(value, field_.value, env, what=ast.unparse(target), stmt=stmt)
                 return [Assign(attr, (), found, at)], attrs.evolve(env, known=after_write(env.known, attr))
         return env.module.refuse(target, "this cannot be assigned", "assign a local, a field, or one cell of a map")
 
-    def _value(self, value: ast.expr, kind: Scalar, env: Env, what: str) -> Expr:
-        return fit(self.expressions.expression(value, env), kind, value, env, what=what)
+    def _value(self, value: ast.expr | Expr, kind: Scalar, env: Env, what: str, stmt: ast.AST) -> Expr:
+        place = value if isinstance(value, ast.expr) else stmt
+        return fit(self._compiled(value, env), kind, place, env, what=what)
+
+    def _compiled(self, value: ast.expr | Expr, env: Env) -> Expr:
+        return self.expressions.expression(value, env) if isinstance(value, ast.expr) else value
 
     def _writable(self, stmt: ast.stmt, name: str, env: Env) -> None:
         if self.context.fields[name].flag is not None:
@@ -223,7 +244,7 @@ class BodyCompiler:
             env.module.refuse(call, "a fill inside a loop writes the same cells each time", "move it out of the loop")
         if len(call.args) != 1 or call.keywords:
             env.module.refuse(call, "fill takes one value", f"write self.{name}.fill(value)")
-        value = self._value(call.args[0], field.value, env, what=f"self.{name}")
+        value = self._value(call.args[0], field.value, env, f"self.{name}", call)
         return [Fill(name, value, env.module.place(call))], attrs.evolve(env, known=after_write(env.known, name))
 
     def _procedure(self, call: ast.Call, name: str, state: str, env: Env, in_loop: bool) -> tuple[list[Stmt], Env]:

@@ -10,26 +10,17 @@ import ast
 from collections.abc import Callable, Sequence
 
 from holdfast.ir.compile.annotations import BUILTINS, key, resolve
+from holdfast.ir.compile.comparisons import comparison
+from holdfast.ir.compile.constants import constant
 from holdfast.ir.compile.context import Context, Env, StateField
-from holdfast.ir.compile.conversions import choose, comparable, fit, plain_if_known
+from holdfast.ir.compile.conversions import choose, fit, plain_if_known
 from holdfast.ir.compile.folds import absolute, arithmetic, count, extremum, literal, quantified, total
 from holdfast.ir.compile.helpers import helper_value
 from holdfast.ir.compile.known_optionals import when_false, when_true
 from holdfast.ir.compile.results import is_computed
-from holdfast.ir.compile.source import excerpt
-from holdfast.ir.expr import TRUE, And, Compare, CompareOp, Expr, IsNone, Lit, Name, Not, Or, Read, Ruled
+from holdfast.ir.expr import TRUE, And, Expr, Lit, Name, Not, Or, Read, Ruled
 from holdfast.ir.marks import MARK
-from holdfast.ir.types import BOOL, NONE, BoolType, EnumType, NatType, NoneType, NumberType, OptionalType, SortType
-
-ORDERS: dict[type[ast.cmpop], CompareOp] = {
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-}
-
+from holdfast.ir.types import BOOL, NONE, EnumType, NatType, NumberType, OptionalType, SortType
 
 DEEPEST = 100
 """The greatest depth of nested expressions, with the helpers expanded that they call."""
@@ -148,7 +139,7 @@ class Expressions:
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(value))) if not isinstance(value, bool):
                 return Lit(-value, NumberType())
             case ast.Compare():
-                return self._comparison(node, env)
+                return comparison(self, node, env)
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 return self._if_else(node, test, body, orelse, env)
             case ast.BinOp():
@@ -174,8 +165,13 @@ class Expressions:
             return env.names[name]
         if name in env.states:
             env.module.refuse(node, "a state is not a value", f"name a field: {name}.field")
+        found = constant(self.context, node, name, env)
+        if found is not None:
+            return found
         if name in env.module.names or name in BUILTINS:
-            env.module.refuse(node, "this is not a value of the model", "use a parameter, a local or a field")
+            env.module.refuse(
+                node, "this is not a value of the model", "use a parameter, a local, a field or a constant"
+            )
         return env.module.refuse(
             node,
             "this name has no value here",
@@ -257,67 +253,6 @@ class Expressions:
             plain_if_known(self.expression(orelse, failed), failed),
         )
         return choose(cond, left, right, node, env)
-
-    # Comparison -----------------------------------------------------------------------------------------------
-
-    def _comparison(self, node: ast.Compare, env: Env) -> Expr:
-        parts: list[Expr] = []
-        left = node.left
-        for op, right in zip(node.ops, node.comparators, strict=True):
-            part = self._compare(node, left, op, right, env)
-            parts.append(part)
-            env = env.knowing(when_true(part))
-            left = right
-        return parts[0] if len(parts) == 1 else And(tuple(parts))
-
-    def _compare(self, node: ast.Compare, left: ast.expr, op: ast.cmpop, right: ast.expr, env: Env) -> Expr:
-        if isinstance(op, ast.Is | ast.IsNot):
-            return self._none_test(node, left, op, right, env)
-        if isinstance(op, ast.In | ast.NotIn):
-            if not isinstance(right, ast.Tuple) or not right.elts:
-                env.module.refuse(
-                    node, "`in` needs a tuple of values", "write `x in (A, B)`, or read a Rel: self.rel[x]"
-                )
-            found: Expr = Or(tuple(self._equal(node, left, ast.Eq(), elt, env) for elt in right.elts))
-            return found if isinstance(op, ast.In) else Not(found)
-        return self._equal(node, left, op, right, env)
-
-    def _none_test(self, node: ast.Compare, left: ast.expr, op: ast.cmpop, right: ast.expr, env: Env) -> Expr:
-        if not (isinstance(right, ast.Constant) and right.value is None):
-            env.module.refuse(node, "`is` compares with None only", "use ==")
-        arg = self.expression(left, env)
-        if not isinstance(arg.type, OptionalType):
-            env.module.refuse(
-                node, f"{excerpt(left)} is {arg.type}, never None", "drop the test, or declare it `| None`"
-            )
-        return IsNone(arg) if isinstance(op, ast.Is) else Not(IsNone(arg))
-
-    def _equal(self, node: ast.Compare, left: ast.expr, op: ast.cmpop, right: ast.expr, env: Env) -> Expr:
-        sign = ORDERS[type(op)]
-        one, two = self.expression(left, env), self.expression(right, env)
-        if one.type != two.type or sign not in ("==", "!="):
-            # ``==`` compares two Optionals of one type directly. Any other comparison needs plain values.
-            one, two = plain_if_known(one, env), plain_if_known(two, env)
-        if isinstance(one.type, NoneType) or isinstance(two.type, NoneType):
-            env.module.refuse(node, "None is compared with an operator", "write `is None` or `is not None`")
-        for arg, text in ((one, left), (two, right)):
-            if isinstance(arg.type, OptionalType) and (one.type != two.type or sign not in ("==", "!=")):
-                env.module.refuse(
-                    node,
-                    f"{excerpt(text)} may be None here",
-                    f"test it in the same condition or branch: `{excerpt(text)} is not None and ...`",
-                )
-        if sign not in ("==", "!="):
-            for arg, text in ((one, left), (two, right)):
-                if isinstance(arg.type, SortType):
-                    env.module.refuse(
-                        node, f"{arg.type} is interchangeable: it has no order", "use ==, or a Nat beside it"
-                    )
-                if isinstance(arg.type, EnumType | BoolType):
-                    env.module.refuse(node, f"{arg.type} has no order ({excerpt(text)})", "use == or !=")
-        if not comparable(one.type, two.type):
-            env.module.refuse(node, f"{one.type} is compared with {two.type}", "compare values of one type")
-        return Compare(sign, one, two)
 
     def _call(self, node: ast.Call, env: Env) -> Expr:
         match node.func:

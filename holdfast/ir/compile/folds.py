@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from holdfast.ir.compile.annotations import resolve
+from holdfast.ir.compile.constants import typed_literal
 from holdfast.ir.compile.context import Compiler, Env
 from holdfast.ir.compile.conversions import comparable, plain_if_known, unit
 from holdfast.ir.compile.known_optionals import when_true
@@ -71,12 +72,7 @@ def literal(compiler: Compiler, node: ast.Call, env: Env) -> Expr:
         env.module.refuse(node, f"{kind} takes one number", f"write {kind}(0)")
     arg = _number(compiler, node.args[0], env)
     if isinstance(arg, Lit) and isinstance(arg.value, int):
-        lo, hi = (kind.lo, kind.hi) if isinstance(kind, IntType) else (0, None)
-        if arg.value < lo or (hi is not None and arg.value > hi):
-            env.module.refuse(
-                node, f"{arg.value} is outside {kind}", f"use {lo} to {'its bound' if hi is None else hi}"
-            )
-        return Lit(arg.value, kind)
+        return typed_literal(arg.value, kind, node, env)
     if unit(arg.type) not in (None, kind.name):
         env.module.refuse(node, f"{arg.type} is taken as {kind}", "combine numbers of one type")
     return Arithmetic("+", (arg, ZERO), NumberType(kind.name))  # adding 0 changes only the unit

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+import attrs
+
 from holdfast.ir.compile.annotations import scalar
 from holdfast.ir.compile.context import Compiler, Env
 from holdfast.ir.compile.conversions import choose, fit, plain_if_known, unit
@@ -12,6 +14,18 @@ from holdfast.ir.compile.known_optionals import when_false, when_true
 from holdfast.ir.compile.source import Member, excerpt
 from holdfast.ir.expr import Expr
 from holdfast.ir.types import INT, NoneType
+
+
+@attrs.frozen
+class TuplePart:
+    """A part of a tuple: its place from 0, and the number of all parts."""
+
+    place: int
+    of: int
+
+
+WHOLE = TuplePart(0, 0)
+"""The whole result, which is no tuple."""
 
 
 def helper_env(
@@ -55,15 +69,18 @@ def helper_env(
     return member, args, inner
 
 
-def helper_value(compiler: Compiler, node: ast.Call, name: str, old: bool, env: Env) -> Expr:
-    """The value of a call to a helper: its body with each parameter replaced by its argument."""
+def helper_value(compiler: Compiler, node: ast.Call, name: str, old: bool, env: Env, part: TuplePart = WHOLE) -> Expr:
+    """The value of a call to a helper: its body with each parameter replaced by its argument.
+
+    ``part``: the part of the tuple that the helper returns.
+    """
     member, args, inner = helper_env(compiler, node, name, old, env)
-    returns = member.node.returns
+    returns = _part_of_annotation(member, node, name, part, env)
     if returns is None or (isinstance(returns, ast.Constant) and returns.value is None):
         env.module.refuse(node, f"{name} returns nothing", "call it on a line of its own, or annotate what it returns")
     for param, arg in args.items():
         inner = inner.bind(param, arg)
-    found = value_body(compiler, member.node.body, inner, member.node)
+    found = value_body(compiler, member.node.body, inner, member.node, part)
     if isinstance(returns, ast.Name) and returns.id == "int":
         if unit(found.type) is None and found.type != INT:
             member.module.refuse(member.node, f"its result is {found.type}", "annotate it so", f"def {name}")
@@ -72,10 +89,45 @@ def helper_value(compiler: Compiler, node: ast.Call, name: str, old: bool, env: 
     return fit(found, kind, member.node, inner, what=f"the result of {name}")
 
 
-def value_body(compiler: Compiler, body: Sequence[ast.stmt], env: Env, owner: ast.AST) -> Expr:
+def _part_of_annotation(member: Member, node: ast.Call, name: str, part: TuplePart, env: Env) -> ast.expr | None:
+    """The annotation of the whole result of a helper, or of a part of the tuple that it returns."""
+    returns = member.node.returns
+    match returns:
+        case ast.Subscript(value=ast.Name(id="tuple"), slice=ast.Tuple(elts=kinds)):
+            if part is WHOLE:
+                env.module.refuse(node, f"{name} returns a tuple", "unpack it: `x, y = ...`")
+            if len(kinds) != part.of:
+                env.module.refuse(node, f"{name} returns {len(kinds)} values", f"unpack {len(kinds)} names")
+            return kinds[part.place]
+        case _ if part is not WHOLE:
+            env.module.refuse(node, f"{name} returns no tuple", "annotate it: `-> tuple[A, B]`, or assign one name")
+    return returns
+
+
+def unpacked(compiler: Compiler, node: ast.expr, count: int, env: Env) -> list[Expr]:
+    """The values that an assignment to ``count`` targets unpacks: of a tuple, or of a helper that returns one."""
+    return [tuple_part(compiler, node, TuplePart(place, count), env) for place in range(count)]
+
+
+def tuple_part(compiler: Compiler, node: ast.expr, part: TuplePart, env: Env) -> Expr:
+    """A part of a tuple: of one that is written out, or of one that a helper returns."""
+    match node:
+        case ast.Tuple(elts=parts) if len(parts) == part.of:
+            return plain_if_known(compiler.expression(parts[part.place], env), env)
+        case ast.Tuple(elts=parts):
+            env.module.refuse(
+                node, f"a tuple of length {len(parts)} is given to {part.of} names", "give each name one value"
+            )
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=state), attr=name)) if state in env.states:
+            return helper_value(compiler, node, name, env.states[state], env, part)
+    return env.module.refuse(node, "this is no tuple", "write the values, or call a helper that returns a tuple")
+
+
+def value_body(compiler: Compiler, body: Sequence[ast.stmt], env: Env, owner: ast.AST, part: TuplePart = WHOLE) -> Expr:
     """The value of a body that only computes: locals, ``if`` and ``return``.
 
-    ``owner``: the statement that a message names if a path ends without a ``return``.
+    ``owner``: the statement that a message names if a path ends without a ``return``. ``part``: the part of the tuple
+    that the body returns.
     """
     for index, stmt in enumerate(body):
         rest = body[index + 1 :]
@@ -88,12 +140,20 @@ def value_body(compiler: Compiler, body: Sequence[ast.stmt], env: Env, owner: as
             case ast.AnnAssign(target=ast.Name(id=name), annotation=note, value=ast.expr() as value):
                 kind = scalar(note, env.module, compiler.context.types)
                 env = _local(stmt, name, fit(compiler.expression(value, env), kind, value, env), env)
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):
+                found = unpacked(compiler, value, len(targets), env)
+                for target, each in zip(targets, found, strict=True):
+                    if not isinstance(target, ast.Name):
+                        env.module.refuse(target, "this body must compute a value only", "unpack to locals")
+                    env = _local(stmt, target.id, each, env)
+            case ast.Return(value=ast.expr() as value) if part is not WHOLE:
+                return tuple_part(compiler, value, part, env)
             case ast.Return(value=ast.expr() as value):
                 return plain_if_known(compiler.expression(value, env), env)
             case ast.If(test=test, body=then, orelse=orelse):
                 cond = compiler.test(test, env)
-                left = value_body(compiler, join_rest(then, rest), env.knowing(when_true(cond)), stmt)
-                right = value_body(compiler, join_rest(orelse, rest), env.knowing(when_false(cond)), stmt)
+                left = value_body(compiler, join_rest(then, rest), env.knowing(when_true(cond)), stmt, part)
+                right = value_body(compiler, join_rest(orelse, rest), env.knowing(when_false(cond)), stmt, part)
                 return choose(cond, left, right, stmt, env)
             case _:
                 env.module.refuse(

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 import attrs
 
+from holdfast.ir.compile.match_cases import without_match
 from holdfast.ir.errors import ModelError, Place
 from holdfast.ir.marks import MARK
 
@@ -217,7 +218,7 @@ def _member(cls: type, module: Module, node: ast.FunctionDef) -> Member:
             "assign the method nowhere else, and use the decorators of holdfast.lang only",
             f"method {node.name}",
         )
-    return Member(node.name, node, module, mark)
+    return Member(node.name, without_match(node, module.refuse), module, mark)
 
 
 def _string(stmt: ast.stmt | None) -> str | None:
