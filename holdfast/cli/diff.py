@@ -27,7 +27,7 @@ from holdfast.records.compared_models import compared_models
 _CUT = re.compile(r"(?=[+-])")
 _FILE = re.compile(r".*?\.py(?::\w+)?(?=[+-]|$)")
 _VARIANT = re.compile(r"\+(\w+)(?=[+-]|$)")
-_LABEL = re.compile(r"-(\w+-\w+(?:\.\w+)*(?:@\w+)?)(?=[+-]|$)")
+_LABEL = re.compile(r"-((?:[0-9]*[A-Z][A-Z0-9]*-\w+|[a-z]\w*)(?:\.\w+)*(?:@\w+)?)(?=[+-]|$)")
 
 
 def diff(

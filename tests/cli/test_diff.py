@@ -26,6 +26,14 @@ VARIED = COUNTER.replace(
 ).replace("require, witness", "require, variant, witness")
 """The counter with a variant whose rule labels share a prefix."""
 
+NAMED = COUNTER.replace(
+    'require(c > self.value[n], "CT-01")',
+    'require(c > self.value[n], "CT-01")\n'
+    '        require(c > self.value[n], "not_twice")\n'
+    '        require(c > self.value[n], "led.here")',
+)
+"""The counter with labels that are names."""
+
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -33,6 +41,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     Path("counter.py").write_text(COUNTER)
     Path("varied.py").write_text(VARIED)
+    Path("named.py").write_text(NAMED)
     Path("new+counter-CT-01.py").write_text(COUNTER.replace("c > self.value[n]", "c >= self.value[n]"))
     Path("explosion.py").write_text(EXPLOSION)
     return tmp_path
@@ -95,6 +104,7 @@ def test_a_budget_ends_with_no_answer(holdfast: Run) -> None:
         ("new+counter-CT-01.py-CT-01", "new+counter-CT-01.py", (), ("CT-01",)),
         ("./new+counter-CT-01.py-CT-01", "./new+counter-CT-01.py", (), ("CT-01",)),
         ("ownership-ST-14-CK-01.flag", "ownership", (), ("ST-14", "CK-01.flag")),
+        ("named.py-not_twice-CT-01-led.here@grow", "named.py", (), ("not_twice", "CT-01", "led.here@grow")),
         ("ownership+reopen_same_epoch-ST-17.seal", "ownership", ("reopen_same_epoch",), ("ST-17.seal",)),
     ],
 )  # fmt: skip
@@ -116,6 +126,7 @@ def test_how_a_side_is_read(text: str, target: str, variants: tuple[str, ...], r
         ("counter.py-CT-01@shrink", "rule CT-01 does not stand in an action 'shrink'; it serves: grow"),
         ("counter.py-CT-01-", "'-' is neither +VARIANT nor -LABEL"),
         ("counter.py-CT", "'-CT' is neither +VARIANT nor -LABEL; write the variants first"),
+        ("named.py-not-twice", "no rule 'not'"),
         ("counter.py+", "'+' is neither +VARIANT nor -LABEL"),
         ("varied.py+by_leap", "by_leaps"),
         ("varied.py-CT-01+by_leaps", "'+by_leaps' is neither +VARIANT nor -LABEL; write the variants first"),

@@ -7,6 +7,7 @@ earlier ``require`` does not count: mutation may remove that rule, and the other
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Sequence
 
 from holdfast.ir.compile.annotations import BUILTINS, key, resolve
@@ -21,6 +22,10 @@ from holdfast.ir.compile.results import is_computed
 from holdfast.ir.expr import TRUE, And, Expr, Lit, Name, Not, Or, Read, Ruled
 from holdfast.ir.marks import MARK
 from holdfast.ir.types import BOOL, NONE, EnumType, NatType, NumberType, OptionalType, SortType
+
+# A name has no dash, so that a side of ``holdfast diff`` such as MODEL-first-ST-14 can be read in one way only.
+LABEL = re.compile(r"[0-9]*[A-Z][A-Z0-9]*-[0-9][A-Za-z0-9]*|[a-z][a-z0-9_]*", re.ASCII)
+LONGEST_LABEL = 40
 
 DEEPEST = 100
 """The greatest depth of nested expressions, with the helpers expanded that they call."""
@@ -79,15 +84,18 @@ class Expressions:
         return Ruled(label, self.condition(node.args[1], env) if len(node.args) == 2 else TRUE)
 
     def label(self, node: ast.expr, place: ast.AST, env: Env) -> str:
-        """A rule's label: a rule id with an optional suffix, at one place of the source."""
+        """A rule's label: a rule id or a short name, with an optional suffix, at one place of the source."""
         if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
             env.module.refuse(node, "a label is a literal", 'write it in quotes: "ST-14"')
         text = node.value
-        head, _, number = text.partition(".")[0].rpartition("-")
-        if not (head.isalnum() and head.isupper() and number[:1].isdigit() and number.isalnum()):
-            env.module.refuse(node, "a label is a rule id with an optional suffix", 'write it like "CK-01.expired"')
-        if not all(part.replace("_", "").isalnum() and part == part.lower() for part in text.split(".")[1:]):
+        name, *suffixes = text.split(".")
+        if not LABEL.fullmatch(name):
+            remedy = 'write it like "CK-01.expired" or "not_twice"'
+            env.module.refuse(node, "a label is a rule id, or a name in lower case", remedy)
+        if not all(part.replace("_", "").isalnum() and part == part.lower() for part in suffixes):
             env.module.refuse(node, "a label's suffix is lower case", 'write it like "CK-01.expired"')
+        if len(text) > LONGEST_LABEL:
+            env.module.refuse(node, f"this label has {len(text)} characters", f"use at most {LONGEST_LABEL}")
         module, first = self.context.labels.setdefault(text, (env.module, place))
         if module.place(first) != env.module.place(place):
             env.module.refuse(

@@ -28,7 +28,7 @@ from holdfast.ir.compile.properties import compile_property
 from holdfast.ir.compile.scopes import read_scopes
 from holdfast.ir.compile.simplify import fold_body
 from holdfast.ir.compile.source import ClassSource, Member, SourceField, read_class
-from holdfast.ir.errors import UsageError
+from holdfast.ir.errors import ModelError, UsageError
 from holdfast.ir.expr import TRUE, Expr, Name, Ruled, walk
 from holdfast.ir.marks import ActionMark, InitMark, PropertyMark, VariantMark
 from holdfast.ir.stmt import Require, Stmt, direct_expressions, statements
@@ -128,6 +128,7 @@ class _Compiler:
             check_ghost_literals(action, all_by_name, scopes.values())
         of_runs = {name: scope for name, scope in scopes.items() if scope.depth is not None}
         rules = tuple(_rules(init, actions))
+        self._check_labels(rules)
         outcomes = read_outcomes(self.cls, self.source, rules, properties, self.offered, whole=not self.chosen)
         kinds = self.types.known.values()  # complete only now: compiling the bodies adds the types that they name
         return System(
@@ -151,6 +152,12 @@ class _Compiler:
             outcomes=outcomes,
             python=self.cls,
         )
+
+    def _check_labels(self, rules: Sequence[Rule]) -> None:
+        """Refuse a label that is the name of a variant too: a mutant's name stands for one of them."""
+        for rule in rules:
+            if rule.label in self.offered:
+                raise ModelError(rule.at, rule.label, "a variant has this name too", "give one of them another name")
 
     # State ----------------------------------------------------------------------------------------------------
 
