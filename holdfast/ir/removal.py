@@ -33,7 +33,7 @@ def remove_rules(system: System, wanted: Sequence[str]) -> System:
 def _named(system: System, text: str) -> str:
     """The rule as the model writes it, with its dash. Raises UsageError as ``remove_rules`` does."""
     label, at, action = text.partition("@")
-    labels = [rule.label for rule in system.rules]
+    labels = [rule.label for rule in system.rules if rule.has_label]
     # A dash is added only if this gives exactly one label of the model.
     undashed = [known for known in labels if known.replace("-", "") == label]
     if label not in labels and len(set(undashed)) == 1:

@@ -90,13 +90,26 @@ class Property:
 
 @attrs.frozen
 class Rule:
-    """A labelled rule: its place, the error that a refusal answers, and the actions that contain the rule."""
+    """A labelled rule: its place, the error that a refusal answers, and the actions that contain the rule.
+
+    ``label`` is FILE:LINE for a guard without a label of its own.
+    """
 
     label: str
     kind: RuleKind
     error: str | None
     at: Place
     actions: tuple[str, ...]
+
+    @property
+    def has_label(self) -> bool:
+        """Whether the rule has a label, so that it can be removed."""
+        return not is_place(self.label)
+
+
+def is_place(label: str) -> bool:
+    """Whether a label is the place of a guard. No label of a rule has a colon."""
+    return ":" in label
 
 
 @attrs.frozen
@@ -236,7 +249,7 @@ def _shape(body: tuple[Stmt, ...], variables: frozenset[str]) -> object:
     """
     return [
         tuple(
-            _shape(value, variables) if name in ("then", "orelse", "body") else value
+            _shape(value, variables) if name in ("then", "orelse", "body") else _placeless(name, value)
             for name, value in attrs.asdict(stmt, recurse=False).items()
             if name != "at"
         )
@@ -244,3 +257,8 @@ def _shape(body: tuple[Stmt, ...], variables: frozenset[str]) -> object:
         else ("local", stmt.name, stmt.value)
         for stmt in body
     ]
+
+
+def _placeless(name: str, value: object) -> object:
+    """A part of a statement; nothing instead of a label that is a place."""
+    return "" if name == "label" and isinstance(value, str) and is_place(value) else value

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from enum import Enum
 
 from holdfast.ir.marks import MARK
@@ -13,12 +16,26 @@ _removed: ContextVar[tuple[frozenset[str], str]] = ContextVar("holdfast_removed"
 """The labels of the removed rules, and the action that runs."""
 
 
-class Refused(Exception):
-    """An action was refused. ``label``: the rule. ``error``: the error that the system answers, or None."""
+@dataclass(frozen=True)
+class CallPlace:
+    """Where a guard without a label stands: the path of the file, the line, and the column, from 1."""
 
-    def __init__(self, label: str, error: Enum | None) -> None:
+    file: str
+    line: int
+    column: int
+
+
+class Refused(Exception):
+    """An action was refused.
+
+    ``label``: the rule, or FILE:LINE of a guard without a label. ``error``: the error that the system answers, or None.
+    ``at``: the place of a guard without a label, otherwise None.
+    """
+
+    def __init__(self, label: str, error: Enum | None, at: CallPlace | None = None) -> None:
         self.label = label
         self.error = error
+        self.at = at
         super().__init__(f"{label}{': ' + error.name if error is not None else ''}")
 
 
@@ -37,10 +54,26 @@ def _is_removed(label: str) -> bool:
     return bool(labels) and (label in labels or f"{label}@{action}" in labels)
 
 
-def require(cond: bool, label: str, error: Enum | None = None) -> None:
-    """Refuse the action unless ``cond``. ``label``: the rule's id. ``error``: the error that the system answers."""
-    if not cond and not _is_removed(label):
+def require(cond: bool, label: str | None = None, error: Enum | None = None) -> None:
+    """Refuse the action unless ``cond``. ``error``: the error that the system answers.
+
+    ``label``: the rule. Without one it is a guard, which no mutant removes, and which is named by its place.
+    """
+    if cond:
+        return
+    if label is None:
+        at = _calling_place()
+        raise Refused(f"{os.path.basename(at.file)}:{at.line}", error, at)  # noqa: PTH119 - a path is slow here
+    if not _is_removed(label):
         raise Refused(label, error)
+
+
+def _calling_place() -> CallPlace:
+    """The place of the call to ``require`` that is under way."""
+    frame = sys._getframe(2)
+    places = list(frame.f_code.co_positions())
+    line, _, column, _ = places[frame.f_lasti // 2]
+    return CallPlace(frame.f_code.co_filename, line or frame.f_lineno, (column or 0) + 1)
 
 
 def rule(label: str, cond: bool = True) -> bool:

@@ -264,7 +264,7 @@ def _rules(a: System, b: System, results: Sequence[Result | None], compared: Loc
 
 
 def _labels(system: System) -> list[str]:
-    return [rule.label for rule in system.rules if rule.label not in system.removed]
+    return [rule.label for rule in system.rules if rule.has_label and rule.label not in system.removed]
 
 
 def _refusals(compared: LockstepResult, taker: Side, label: str) -> int:

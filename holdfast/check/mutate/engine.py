@@ -68,7 +68,7 @@ def fingerprint(system: System, scopes: Sequence[Scope]) -> str:
 def mutants(system: System, *, variants: bool = True) -> list[Mutant]:
     """Every mutant of a model, in the order of the source: each rule, then its sites; then the variants."""
     found: list[Mutant] = []
-    for rule in system.rules:
+    for rule in (rule for rule in system.rules if rule.has_label):
         found.append(Mutant(rule.label, "rule", rule.actions))
         if len(rule.actions) > 1:
             found += [Mutant(f"{rule.label}@{action}", "site", (action,)) for action in rule.actions]
@@ -331,7 +331,7 @@ class Mutation:
 
         With ``everyone``, the related rules that are killed alone follow. Related rules share an action or a variable.
         """
-        others = [rule.label for rule in self.system.rules if rule.label != mutant.label]
+        others = [rule.label for rule in self.system.rules if rule.has_label and rule.label != mutant.label]
         killed = [label for label in others if self._alone(self.all[label]).kill is not None]
         related = [label for label in others if self._share(mutant, label)]
         yield from sorted((label for label in others if label not in killed), key=lambda label: label not in related)

@@ -221,12 +221,15 @@ class BodyCompiler:
         if in_loop:
             env.module.refuse(call, "a require inside a loop", "write require(all(... for x in Sort), LABEL)")
         words = {word.arg: word.value for word in call.keywords}
-        if not 2 <= len(call.args) <= 3 or set(words) - {"error"} or (len(call.args) == 3 and words):
+        if not 1 <= len(call.args) <= 3 or set(words) - {"error"} or (len(call.args) == 3 and words):
             env.module.refuse(
                 call, "require takes a condition, a label and an error", 'write require(cond, "ST-14", error=E.X)'
             )
         cond = self.expressions.condition(call.args[0], env)
-        label = self.expressions.label(call.args[1], call, env)
+        if len(call.args) == 1:
+            label = self.expressions.place_label(call, env)
+        else:
+            label = self.expressions.label(call.args[1], call, env)
         given = words.get("error", call.args[2] if len(call.args) == 3 else None)
         error: str | None = None
         if given is not None and not (isinstance(given, ast.Constant) and given.value is None):

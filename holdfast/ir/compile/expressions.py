@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from holdfast.ir.compile.annotations import BUILTINS, key, resolve
 from holdfast.ir.compile.comparisons import comparison
@@ -104,6 +105,16 @@ class Expressions:
                 "give one of them a suffix, or share the line in a helper",
             )
         return text
+
+    def place_label(self, node: ast.Call, env: Env) -> str:
+        """The name of a guard without a label: FILE:LINE, with as much more of its place as tells it apart."""
+        at = env.module.place(node)
+        name = f"{Path(at.file).name}:{at.line}"
+        for label in (name, f"{name}:{at.column}", f"{at.file}:{at.line}:{at.column}"):
+            module, first = self.context.labels.setdefault(label, (env.module, node))
+            if module.place(first) == at:
+                break
+        return label
 
     def role(self, node: ast.expr, env: Env) -> object:
         """The role of a called name: ``require``, ``rule``, ``count``, a type's role, a builtin's name, or None."""

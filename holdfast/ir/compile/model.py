@@ -129,7 +129,8 @@ class _Compiler:
         of_runs = {name: scope for name, scope in scopes.items() if scope.depth is not None}
         rules = tuple(_rules(init, actions))
         self._check_labels(rules)
-        outcomes = read_outcomes(self.cls, self.source, rules, properties, self.offered, whole=not self.chosen)
+        labelled = tuple(rule for rule in rules if rule.has_label)
+        outcomes = read_outcomes(self.cls, self.source, labelled, properties, self.offered, whole=not self.chosen)
         kinds = self.types.known.values()  # complete only now: compiling the bodies adds the types that they name
         return System(
             name=self.cls.__name__,

@@ -10,16 +10,18 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from enum import Enum
+from pathlib import Path
 from types import FunctionType
 from typing import Any, get_args, get_type_hints
 
 from holdfast.ir.errors import ModelError
 from holdfast.ir.marks import MARK, ScopeMark
-from holdfast.ir.system import Action, Param, Property, Scope, System
+from holdfast.ir.system import Action, Param, Property, Rule, Scope, System
 from holdfast.ir.types import BUDGET, BoolType, EnumType, IntType, NatType, OptionalType, Scalar, SortType
 from holdfast.lang.maps import Cut as LangCut
 from holdfast.lang.maps import Map, Rel
 from holdfast.lang.model import Model
+from holdfast.lang.rules import CallPlace
 from holdfast.lang.rules import Refused as LangRefused
 from holdfast.lower.layout import Layout, classes_of_scopes
 from holdfast.lower.outcome import Cut, Outcome, Refused, Taken
@@ -85,10 +87,21 @@ class CPython:
             after = self._instance(state).take(action, **self._named(found.params, args))
         except LangRefused as refused:
             error = refused.error.name if refused.error is not None else None
-            return Refused(refused.label, error, self.system.rule(refused.label).at)
+            rule = self.system.rule(refused.label) if refused.at is None else self._guard(refused.at)
+            return Refused(rule.label, error, rule.at)
         except LangCut as cut:
             return Cut(cut.bound)
         return self._charged(self._state(after, state), action)
+
+    def _guard(self, at: CallPlace) -> Rule:
+        """The guard without a label that stands at a place."""
+        found = [
+            rule
+            for rule in self.system.rules
+            if (rule.at.line, rule.at.column) == (at.line, at.column) and Path(rule.at.file).name == Path(at.file).name
+        ]
+        # Two files may have the same name. Their paths tell them apart.
+        return next((rule for rule in found if Path(rule.at.file).resolve() == Path(at.file).resolve()), found[0])
 
     def _charged(self, state: bytes, action: str) -> Outcome:
         # The model's class knows no budgets, so they are charged here.
