@@ -41,10 +41,13 @@ class SteadyStore(FaultyStore):
 
     ``transfers``: the transfers that have ended since ``limit`` was called. Before that call transfers take no time, so
     that the world is set up fast.
+
+    ``has_stand_ins``: whether large objects and WALs are kept by their size; else all bytes are kept.
     """
 
-    def __init__(self, queue: Queue, tape: Tape, conditions: Conditions) -> None:
+    def __init__(self, queue: Queue, tape: Tape, conditions: Conditions, *, has_stand_ins: bool = True) -> None:
         super().__init__(queue, tape, 0)
+        self._has_stand_ins = has_stand_ins
         self.stand_ins: dict[str, int] = {}
         self.transfers: list[StoreTransfer] = []
         self._conditions = conditions
@@ -54,6 +57,10 @@ class SteadyStore(FaultyStore):
     def limit(self) -> None:
         """Let transfers take their time from now on, and record them."""
         self._is_limited = True
+
+    def unlimit(self) -> None:
+        """Let transfers that begin from now on take no time again."""
+        self._is_limited = False
 
     def send(self, node: int, operation: Operation, answered: Answered, taken: Answered = _nobody) -> None:
         """Send an operation. A put is transferred first, and takes effect at its answer. A get is transferred last."""
@@ -84,7 +91,8 @@ class SteadyStore(FaultyStore):
             size = len(getattr(found, "data", b""))
             self._transfer(node, "get", operation.key, size, lambda: answer(found))
         else:
-            assert not (isinstance(operation, List) and self._is_limited), "a move lists nothing"
+            lists = isinstance(operation, List) and self._is_limited
+            assert not (lists and self._has_stand_ins), "a move lists nothing"
             answer(found)
 
     def _transfer(self, node: int, kind: str, key: str, size: int, done: Callable[[], None]) -> None:
@@ -103,7 +111,7 @@ class SteadyStore(FaultyStore):
         link.send(size, ended)
 
     def _put(self, put: Put) -> Answer:
-        if put.key.startswith("wal/") or len(put.data) > KEPT_BYTES:
+        if self._has_stand_ins and (put.key.startswith("wal/") or len(put.data) > KEPT_BYTES):
             self.stand_ins[put.key] = len(put.data)
             return PutResult(f"{len(put.data)} bytes")
         return self.memory.execute(put)
