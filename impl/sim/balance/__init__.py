@@ -1,0 +1,1 @@
+"""The balancer in a simulated cluster: an empty broker joins, loads change, and moves cost what moves cost."""
