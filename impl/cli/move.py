@@ -1,4 +1,4 @@
-"""The command ``holdfast simulate --scenario``: moves of one partition, their steps and times; a day of zones."""
+"""The command ``holdfast simulate --scenario``: moves of a partition, a day of zones, a cluster that is balanced."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from cyclopts import Parameter
 from holdfast.cli.output import Ticker, say, write
 from holdfast.cli.output_files import PictureFile
 from holdfast.ir.errors import UsageError
-from impl.cli import zone_day
-from impl.cli.question import refuse
+from impl.cli import balance, zone_day
+from impl.cli.question import checked_labels, refuse
 from impl.scenario.suggest import unknown
+from impl.sim.balance.simulation import LEAST_BANDWIDTH, BalanceQuestion
+from impl.sim.case_file import labels
 from impl.sim.move.conditions import Conditions
 from impl.sim.move.measure import TAIL_BYTES, VARIANTS, LimitError, Move, MoveStudy
 from impl.sim.move.plot import plot as plot_of
 from impl.sim.move.report import data, lines
 from impl.sim.move.simulation import MoveVariant
 
-SCENARIOS = ["migrate", "zones"]
+SCENARIOS = ["migrate", "zones", "balance"]
 DEFAULT_HISTORY = "1GB,1TB,10TB"
 SIZES = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 SIZES["TiB"] = 1 << 40
@@ -39,19 +41,25 @@ class MoveOptions:
     scenario
         migrate: move a partition with a history from broker 1 to broker 2, and print how long each step takes, for both
         generations unless --generation names one. zones: a day of steady load in three zones, with zone routing and
-        without it: what crosses zones, and what that costs.
+        without it: what crosses zones, and what that costs. balance: an empty broker joins three loaded ones, loads
+        change, and the balancer moves partitions; with --seed, and with --without for rules of the balancer. Exit code
+        12 if a promise is broken: even traffic, nothing lost, moves in seconds, one planner.
     tail
         With --scenario: the bytes that the source has not uploaded when the move begins (500MiB).
     bandwidth
-        With --scenario: the bandwidth between each broker and the object store (1Gbps).
+        With --scenario: the bandwidth between each broker and the object store (1Gbps; balance: 10Gbps).
     plot
-        With --scenario: draw the times of moves and of copies to this file, as SVG.
+        With --scenario: draw the times of moves and of copies, or the load of each broker over time, to this file, as
+        SVG.
+    balancer
+        With --scenario balance: plan as AutoMQ does (parity, the default), or so that planning ends (safe).
     """
 
     scenario: str | None = None
     tail: str | None = None
     bandwidth: str | None = None
     plot: PictureFile = None
+    balancer: Literal["parity", "safe"] | None = None
 
     @property
     def given(self) -> dict[str, object]:
@@ -60,6 +68,7 @@ class MoveOptions:
             "--tail": self.tail,
             "--bandwidth": self.bandwidth,
             "--plot": self.plot,
+            "--balancer": self.balancer,
         }
 
 
@@ -72,15 +81,24 @@ def run(
     version: Literal["legacy", "V6"] | None,
     generation: Literal["G0", "G1"] | None,
     *,
+    seed: int | None,
+    without: tuple[str, ...],
     json: bool,
 ) -> int:
-    """Run the moves, and print the report. Raises UsageError."""
+    """Run the scenario, and print its report. Raises UsageError. ``seed`` and ``without`` belong to ``balance``."""
     if options.scenario not in SCENARIOS:
         raise UsageError(f"--scenario: {unknown('scenario', str(options.scenario), SCENARIOS)}")
     if options.scenario == "zones":
         given = {**options.given, "--history": history, "--version": version, "--generation": generation}
-        refuse(given, "it belongs to --scenario migrate")
+        refuse(given, "it belongs to another --scenario")
         return zone_day.run(json=json)
+    if options.scenario == "balance":
+        refuse(
+            {"--tail": options.tail, "--history": history, "--version": version, "--generation": generation},
+            "it belongs to --scenario migrate",
+        )
+        return balance.run(_balance_question(options, seed, without), options.plot, json=json)
+    refuse({"--balancer": options.balancer}, "it belongs to --scenario balance")
     question = _question(options, DEFAULT_HISTORY if history is None else history, version, generation)
     moves: list[Move] = []
     with Ticker() as ticker:
@@ -92,6 +110,20 @@ def run(
     if options.plot is not None:
         write(options.plot, plot_of(question, moves))
     return 0
+
+
+def _balance_question(options: MoveOptions, seed: int | None, without: tuple[str, ...]) -> BalanceQuestion:
+    bandwidth = 10**10 if options.bandwidth is None else _amount("--bandwidth", options.bandwidth, RATES, "10Gbps")
+    if bandwidth < LEAST_BANDWIDTH:
+        raise UsageError(
+            f"--bandwidth {options.bandwidth}: the brokers write more than that; give 1Gbps or more, such as 10Gbps"
+        )
+    return BalanceQuestion(
+        seed=0 if seed is None else seed,
+        balancer=options.balancer or "parity",
+        without=checked_labels(without, labels("balancer")),
+        conditions=Conditions(bandwidth=bandwidth),
+    )
 
 
 def _question(

@@ -66,7 +66,7 @@ def drawn_question(
         options=options,
         version=version or "V6",
         generation=generation or "G1",
-        without=_checked("--without", "label", _labels_of(without), labels()),
+        without=checked_labels(without, labels()),
         switches=_checked("--switch", "switch", switch, list(switches(PACKAGES))),
         settings=_checked("--setting", "setting", setting, list(SETTINGS)),
     )
@@ -92,12 +92,16 @@ def _kinds(faults: str | None) -> str | tuple[str, ...]:
     return _checked("--faults", "kind of fault", tuple(faults.split(",")), list(NAMED))
 
 
-def _labels_of(names: tuple[str, ...]) -> tuple[str, ...]:
+def checked_labels(names: tuple[str, ...], known: list[str]) -> tuple[str, ...]:
+    """The labels that ``--without`` names, among the known ones. Raises UsageError."""
+    return _checked("--without", "label", _labels_of(names, known), known)
+
+
+def _labels_of(names: tuple[str, ...], known: list[str]) -> tuple[str, ...]:
     """The names, where the id of a rule with several labels stands for all of them: WL-05 for WL-05.verify and others.
 
     A name that is itself a label stands for itself alone.
     """
-    known = labels()
     found: list[str] = []
     for name in names:
         parts = [] if name in known else [label for label in known if label.startswith(f"{name}.")]

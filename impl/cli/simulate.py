@@ -146,9 +146,13 @@ def simulate(
     _refuse(rules.given, "it belongs to --update")
     if move.scenario is not None:
         given = {"FILE": file, **drawn, **shown_of_run, "--as-model": as_model}
+        if move.scenario == "balance":
+            del given["--seed"], given["--without"]
         _refuse(given, "it belongs to runs under faults, and --scenario has none")
         reports.refuse("a move has no verdict")
-        return move_command.run(move, history, clusters.version, clusters.generation, json=json)
+        of_move = history, clusters.version, clusters.generation
+        return move_command.run(move, *of_move, seed=seed, without=without, json=json)
+    _refuse({"--balancer": move.balancer}, "it belongs to --scenario balance")
     _refuse(move.given, "it belongs to --scenario migrate")
     limits = _limits(budget)
     question, numbers = Question(seed=0), range(1)

@@ -198,9 +198,10 @@ def _problems_of_run(case: SimulationCase) -> Iterator[str]:
         yield "script: two appends write the same value; give each its own"
 
 
-def labels() -> list[str]:
-    """The labels of the rules that a simulation runs, sorted."""
-    return [label for label, places in guards().items() if any(file.split("/")[0] in PACKAGES for file, _ in places)]
+def labels(*more: str) -> list[str]:
+    """The labels of the rules that a simulation runs, sorted. ``more``: further packages whose rules it runs."""
+    packages = (*PACKAGES, *more)
+    return [label for label, places in guards().items() if any(file.split("/")[0] in packages for file, _ in places)]
 
 
 def _printable(message: str) -> str:

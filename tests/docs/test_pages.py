@@ -27,6 +27,7 @@ PAGES = (
     "docs/stores.md",
     "docs/scenarios.md",
     "docs/move.md",
+    "docs/balance.md",
     "docs/spark.md",
     "docs/spark-search.md",
     "docs/trust.md",

@@ -53,6 +53,7 @@ GUIDES = [
     pytest.param("docs/campaign.md", marks=pytest.mark.slow, id="docs/campaign.md"),  # half a minute of Spark
     pytest.param("docs/conform.md", marks=pytest.mark.slow, id="docs/conform.md"),  # most of a minute of logs
     pytest.param("docs/traces.md", marks=pytest.mark.slow, id="docs/traces.md"),  # half a minute of TLC
+    pytest.param("docs/balance.md", marks=pytest.mark.slow, id="docs/balance.md"),  # half a minute of simulation
     pytest.param("docs/move.md", marks=pytest.mark.slow, id="docs/move.md"),  # half a minute, and 1.6 GB
 ]
 FINDINGS = sorted(f"docs/findings/{path.name}" for path in (ROOT / "docs/findings").glob("*-*.md"))
