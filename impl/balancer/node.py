@@ -88,7 +88,7 @@ class BalancerNode:
     def take(self, values: Sequence[bytes]) -> None:
         """Take the records of a poll of the metrics topic into the model.
 
-        A record that cannot be read, such as one of a newer format, is refused alone (D-05, D-14).
+        A record that cannot be read, such as one of a newer format, is refused alone (D-05).
         """
         for value in values:
             try:

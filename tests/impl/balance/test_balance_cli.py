@@ -44,7 +44,7 @@ def test_a_broken_promise(capsys: Captured) -> None:
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (("--without", "BG-99"), "--without: unknown label BG-99"),
+        (("--without", "leader-check"), "--without: unknown label leader-check"),
         (("--seeds", "0..3"), "--seeds: it belongs to runs under faults"),
         (("--faults", "none"), "--faults: it belongs to runs under faults"),
         (("--tail", "5MiB"), "--tail: it belongs to --scenario migrate; leave it out"),

@@ -166,7 +166,7 @@ def test_missing_batches() -> None:
 
 
 def test_a_record_that_cannot_be_read() -> None:
-    """A record of a newer format is refused, and the others of its poll count (D-05, D-14)."""
+    """A record of a newer format is refused, and the others of its poll count (D-05)."""
     cluster = Cluster()
     cluster.report(50_000, brokers=(1, 2))
     known = MetricsRecord(50_000, 3, "", None, None, {3: 1.0, 6: 2.0}).encode()
