@@ -22,7 +22,10 @@ LARGEST = 1 << 48
 
 
 class CaseBroker(msgspec.Struct, frozen=True):
-    """``pinned``: the load of partitions that cannot move, in bytes per second. ``stale``, ``slow``: as in BrokerLoad."""
+    """``pinned``: the load of partitions that cannot move, in bytes per second.
+
+    ``stale``, ``slow``: as in BrokerLoad.
+    """
 
     id: int
     pinned: Loads = (0.0, 0.0)
@@ -39,13 +42,17 @@ class CasePartition(msgspec.Struct, frozen=True):
 
 
 class BalancerCase(msgspec.Struct, frozen=True):
-    """``brokers`` by id, ``partitions`` by name. ``safe``: whether the safe mode plans."""
+    """``brokers`` by id, ``partitions`` by name. ``safe``: whether the safe mode plans.
+
+    ``again``: whether the first round is planned a second time, for a comparison. That takes as long as several rounds.
+    """
 
     brokers: tuple[CaseBroker, ...]
     partitions: tuple[CasePartition, ...]
     goals: tuple[GoalSettings, ...]
     limits: BatchLimits = BatchLimits()
     safe: bool = False
+    again: bool = False
 
     @property
     def eligible(self) -> tuple[int, ...]:
@@ -55,7 +62,7 @@ class BalancerCase(msgspec.Struct, frozen=True):
     @property
     def is_whole(self) -> bool:
         """Whether doubles add the loads without rounding: they are whole numbers, and their sum is not huge."""
-        loads = [each for part in (*self.partitions, *self.brokers) for each in _loads(part)]
+        loads = [each for part in self._all_loads() for each in part]
         return all(load.is_integer() for load in loads) and sum(map(int, loads)) < LARGEST
 
     def start(self) -> dict[TopicPartition, int]:
@@ -68,10 +75,8 @@ class BalancerCase(msgspec.Struct, frozen=True):
 
     def rounded(self) -> BalancerCase:
         """The case with the loads that a snapshot of the safe mode has: on a grid on which each sum is exact."""
-        grids = [
-            grid_of((_loads(part)[each] for part in (*self.partitions, *self.brokers)), DIGITS - 1)
-            for each in RESOURCES
-        ]
+        everything = self._all_loads()
+        grids = [grid_of((loads[each] for loads in everything), DIGITS - 1) for each in RESOURCES]
 
         def of(loads: Loads) -> Loads:
             load_in, load_out = (on_grid(load, grid) for load, grid in zip(loads, grids, strict=True))
@@ -102,6 +107,5 @@ class BalancerCase(msgspec.Struct, frozen=True):
             broker.partitions = dict(reversed(broker.partitions.items()))
         return ClusterSnapshot(reversed(brokers.values()))
 
-
-def _loads(part: CaseBroker | CasePartition) -> Loads:
-    return part.pinned if isinstance(part, CaseBroker) else part.loads
+    def _all_loads(self) -> list[Loads]:
+        return [*(part.loads for part in self.partitions), *(broker.pinned for broker in self.brokers)]

@@ -15,6 +15,8 @@ USAGE = ("NW_IN", "NW_OUT")
 GOALS = (*(USAGE,) * 12, ("NW_OUT", "NW_IN"), USAGE[:1], USAGE[1:])
 """The usage goals of a case, the shipped pair most often."""
 HARD = (("CAPACITY_IN",), ("CAPACITY_OUT",), ("CAPACITY_IN", "CAPACITY_OUT"))
+HARD_SHARE, AGAIN_SHARE = 0.1, 0.1
+"""The shares of cases with a hard goal, and of those that are planned a second time."""
 PARTITIONS = 30
 IDS = 20
 
@@ -33,7 +35,9 @@ def draw_case(
     """
     shape = one(draw, SHAPES)
     number = brokers[0] + int(draw() * (brokers[1] - brokers[0] + 1))
-    size = int((most + 1) * draw() ** 2)
+    has_hard = draw() < HARD_SHARE
+    # Plans with hard goals take long, so their cases are smaller.
+    size = int(((most // 2 if has_hard else most) + 1) * draw() ** 3)
     unit = 140 * MIB / max(14, size)
     # At times both loads of each partition or broker are drawn as one, or there is only one.
     ways = (0.0, 1.0, 1.0) if draw() < 0.5 else (1.0,)
@@ -63,9 +67,9 @@ def draw_case(
         key=lambda part: part.id,
     )
     goals = draw_settings(draw, one(draw, GOALS))
-    if draw() < 0.2:
+    if has_hard:
         goals = (*goals, *_hard(draw, members, parts))
-    return BalancerCase(members, tuple(parts), goals, _limits(draw), safe)
+    return BalancerCase(members, tuple(parts), goals, _limits(draw), safe, draw() < AGAIN_SHARE)
 
 
 def draw_settings(draw: Draw, names: Sequence[str] = USAGE) -> tuple[GoalSettings, ...]:
@@ -98,12 +102,12 @@ def _load(draw: Draw, shape: str, unit: float) -> float:
 
 
 def _hard(draw: Draw, brokers: Sequence[CaseBroker], parts: Sequence[CasePartition]) -> tuple[GoalSettings, ...]:
-    """Hard goals whose capacity is from a fifth of the average load up to twice that load."""
+    """Hard goals whose capacity is from a tenth of the average load up to twice that load."""
     found = []
     for name in one(draw, HARD):
         way = 0 if name == "CAPACITY_IN" else 1
         total = sum(each.pinned[way] for each in brokers) + sum(each.loads[way] for each in parts)
-        capacity = float(1 + int(total / len(brokers) * one(draw, (0.2, 0.7, 1.3, 2.0))))
+        capacity = float(1 + int(total / len(brokers) * one(draw, (0.1, 0.3, 0.7, 1.3, 2.0))))
         found.append(GoalSettings(name, capacity=capacity))
     return tuple(found)
 

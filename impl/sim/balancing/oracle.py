@@ -171,7 +171,9 @@ class RoundJudge:
         for goal in self._soft:
             given, taken = (self._loads[each][goal.way] for each in (action.source, action.destination))
             moved = size[goal.way]
-            if any(goal.accepts(a) and not goal.accepts(b) for a, b in ((given, given - moved), (taken, taken + moved))):
+            if any(
+                goal.accepts(a) and not goal.accepts(b) for a, b in ((given, given - moved), (taken, taken + moved))
+            ):
                 self.situations.add(LEAVES_BAND)
 
 
@@ -189,9 +191,7 @@ class _Effect(msgspec.Struct, frozen=True):
 class _JudgedGoal:
     """A goal, with its band for one round."""
 
-    def __init__(
-        self, settings: GoalSettings, loads: Mapping[int, Sequence[float]], eligible: Sequence[int]
-    ) -> None:
+    def __init__(self, settings: GoalSettings, loads: Mapping[int, Sequence[float]], eligible: Sequence[int]) -> None:
         self.settings = settings
         self.hard = settings.capacity is not None
         self.way = 0 if settings.goal.endswith("_IN") else 1

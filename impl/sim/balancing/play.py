@@ -18,7 +18,7 @@ from impl.rules import decided
 from impl.sim.balancing.case import BalancerCase, Placement
 from impl.sim.balancing.oracle import PlanViolation, RoundJudge, batch_problems
 
-ROUNDS = 50
+ROUNDS = 100
 """The most rounds of a run. A run that is not at rest by then has no answer: it neither rests nor circles."""
 
 RESTED, CYCLE, NO_EFFECT, VIOLATED, CAPPED = "rested", "cycle", "no effect", "violated", "round limit"
@@ -79,10 +79,12 @@ def play(case: BalancerCase, most: int = ROUNDS) -> BalancerRun:
     placement = case.start()
     # A placement determines the loads, and the loads the plan: a placement that returns does so for ever.
     seen: dict[tuple[int, ...], int] = {}
-    while len(run.rounds) < most:
+    while True:
         key = tuple(placement.values())
         if key in seen:
             _end_in_cycle(run, seen[key])
+            return run
+        if len(run.rounds) == most:
             return run
         seen[key] = len(run.rounds)
         following = _round(run, placement)
@@ -107,7 +109,7 @@ def _round(run: BalancerRun, placement: dict[TopicPartition, int]) -> dict[Topic
     run.rounds.append(planned)
     reached = {DECIDED[label] for label in decided if label in DECIDED and decided[label] > before[label]}
     found = _judged(case, placement, plan, judge) or _badly_cut(case, plan.moves, cut)
-    if found is None and len(run.rounds) == 1:
+    if found is None and case.again and len(run.rounds) == 1:
         found = _planned_otherwise(case, placement, plan)
     if len(cut) > 1:
         reached.add("several batches")
@@ -148,9 +150,7 @@ def _plan(
     return plan
 
 
-def _judged(
-    case: BalancerCase, placement: Placement, plan: RoundPlan, judge: RoundJudge
-) -> PlanViolation | None:
+def _judged(case: BalancerCase, placement: Placement, plan: RoundPlan, judge: RoundJudge) -> PlanViolation | None:
     """What the oracles object to in a plan."""
     return (
         judge.idle(plan.actions)
