@@ -74,8 +74,10 @@ class RoundJudge:
     def after(self, snapshot: ClusterSnapshot) -> PlanViolation | None:
         """What the snapshot violates to which the planner has applied the actions (P-12)."""
         found = {
-            name: (broker.id, part.loads) for broker in snapshot.brokers.values() for name, part in broker.partitions.items()
-        }  # fmt: skip
+            name: (broker.id, part.loads)
+            for broker in snapshot.brokers.values()
+            for name, part in broker.partitions.items()
+        }
         if set(found) != set(self.at) or any(found[part.id][1] != part.loads for part in self.case.partitions):
             return PlanViolation("P-12", "a partition, or its load, is lost or new")
         if any(found[name][0] != broker for name, broker in self.at.items()):
@@ -158,7 +160,7 @@ class RoundJudge:
     def _helps(self, effects: Sequence[_Effect], slack: float) -> bool:
         """Whether the group gains: its mean is above 0.5 within rounding, and the worse broker improves for a goal.
 
-        The second condition compares loads, so for whole loads it is exact: it tells a gain of nothing from a small one.
+        The second condition compares loads, so for whole loads it is exact: it tells no gain from a small one.
         """
         if all(each.worst_after >= each.worst_before + slack for each in effects):
             return False
@@ -170,16 +172,16 @@ class RoundJudge:
         size = self._sizes[action.partition]
         for goal in self._soft:
             given, taken = (self._loads[each][goal.way] for each in (action.source, action.destination))
-            moved = size[goal.way]
-            if any(
-                goal.accepts(a) and not goal.accepts(b) for a, b in ((given, given - moved), (taken, taken + moved))
-            ):
+            changes = (given, given - size[goal.way]), (taken, taken + size[goal.way])
+            if any(goal.accepts(before) and not goal.accepts(then) for before, then in changes):
                 self.situations.add(LEAVES_BAND)
 
 
 class _Effect(msgspec.Struct, frozen=True):
-    """What an action does for a goal. ``gain``: of the worse score. ``worst_before``, ``worst_after``: how far the worse
-    of the two brokers is off. ``tolerance``: what rounding may change the gain by.
+    """What an action does for a goal.
+
+    ``gain``: of the worse score. ``worst_before``, ``worst_after``: how far the worse of the two brokers is off.
+    ``tolerance``: what rounding may change the gain by.
     """
 
     gain: float

@@ -16,7 +16,7 @@ from impl.balancer.resources import TopicPartition
 from impl.balancer.rounds import MakeChooser, RoundConfiguration, RoundPlan, plan_round
 from impl.rules import decided
 from impl.sim.balancing.case import BalancerCase, Placement
-from impl.sim.balancing.oracle import PlanViolation, RoundJudge, batch_problems
+from impl.sim.balancing.oracle import LEAVES_BAND, NOT_ACCEPTED, PlanViolation, RoundJudge, batch_problems
 
 ROUNDS = 100
 """The most rounds of a run. A run that is not at rest by then has no answer: it neither rests nor circles."""
@@ -103,12 +103,13 @@ def _round(run: BalancerRun, placement: dict[TopicPartition, int]) -> dict[Topic
         plan = _plan(case, placement)
     except UnmatchedMovesError:
         run.rounds.append(PlannedRound(placement, [], [], []))
-        return _violated(run, PlanViolation("P-13", "the merge of a plan fails"))
+        _violated(run, PlanViolation("P-13", "the merge of a plan fails"))
+        return None
     cut = batches(plan.moves, case.topics(), case.limits)
     planned = PlannedRound(placement, plan.actions, plan.moves, [len(batch) for batch in cut])
     run.rounds.append(planned)
     reached = {DECIDED[label] for label in decided if label in DECIDED and decided[label] > before[label]}
-    found = _judged(case, placement, plan, judge) or _badly_cut(case, plan.moves, cut)
+    found = _judged(placement, plan, judge) or _badly_cut(case, plan.moves, cut)
     if found is None and case.again and len(run.rounds) == 1:
         found = _planned_otherwise(case, placement, plan)
     if len(cut) > 1:
@@ -123,7 +124,8 @@ def _round(run: BalancerRun, placement: dict[TopicPartition, int]) -> dict[Topic
     run.kinds.append((tuple(goal.goal for goal in case.goals), min(len(judge.kinds), 6), *sorted(reached),
                       *sorted(set(judge.kinds))))  # fmt: skip
     if found is not None:
-        return _violated(run, found)
+        _violated(run, found)
+        return None
     if not plan.actions:
         run.end = RESTED
         run.situations.add("rest at once" if len(run.rounds) == 1 else "rest after several rounds")
@@ -150,7 +152,7 @@ def _plan(
     return plan
 
 
-def _judged(case: BalancerCase, placement: Placement, plan: RoundPlan, judge: RoundJudge) -> PlanViolation | None:
+def _judged(placement: Placement, plan: RoundPlan, judge: RoundJudge) -> PlanViolation | None:
     """What the oracles object to in a plan."""
     return (
         judge.idle(plan.actions)
@@ -215,9 +217,8 @@ def _at_start(case: BalancerCase) -> set[str]:
 
 
 SITUATIONS = (
-    "rest at once", "rest after several rounds", "a second plan with actions", "rest with a broker that is not accepted",
-    *DECIDED.values(), "several batches", "an accepted broker leaves its band", "a broker out of date",
-    "at most two eligible brokers", "one goal", "a hard goal", "loads that doubles round",
-    "a cycle of 2 rounds", "a cycle of 3 rounds", "a cycle of 4 or more rounds",
+    "rest at once", "rest after several rounds", "a second plan with actions", NOT_ACCEPTED, *DECIDED.values(),
+    "several batches", LEAVES_BAND, "a broker out of date", "at most two eligible brokers", "one goal", "a hard goal",
+    "loads that doubles round", "a cycle of 2 rounds", "a cycle of 3 rounds", "a cycle of 4 or more rounds",
 )  # fmt: skip
 """All situations, in the order of tables."""

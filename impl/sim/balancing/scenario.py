@@ -1,4 +1,7 @@
-"""The run of a case as a scenario file, which `holdfast scenario run` repeats: the cluster, and the plan of each round."""
+"""The run of a case as a scenario file, which `holdfast scenario run` repeats.
+
+It has the cluster, and the plan of each round.
+"""
 
 from __future__ import annotations
 

@@ -121,14 +121,17 @@ def _plain(case: BalancerCase) -> Iterator[BalancerCase]:
 def _with_simple_loads(case: BalancerCase) -> Iterator[BalancerCase]:
     """With all loads rounded to a unit, and then with single loads that are 0 or rounded."""
     for unit in UNITS:
-        yield _with_loads(case, lambda loads, unit=unit: (_rounded(loads[0], unit), _rounded(loads[1], unit)))
+        yield _with_loads(case, unit)
     for unit in (math.inf, *UNITS):
         for place in range(len(case.brokers) + len(case.partitions)):
             for way in (0, 1):
                 yield _with_load(case, place, way, unit)
 
 
-def _with_loads(case: BalancerCase, to: Callable[[Loads], Loads]) -> BalancerCase:
+def _with_loads(case: BalancerCase, unit: float) -> BalancerCase:
+    def to(loads: Loads) -> Loads:
+        return _rounded(loads[0], unit), _rounded(loads[1], unit)
+
     return replace(
         case,
         brokers=tuple(replace(each, pinned=to(each.pinned)) for each in case.brokers),
