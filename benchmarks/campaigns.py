@@ -82,7 +82,7 @@ def clusters_campaigned(traces: int, cores: int) -> CampaignCosts:
         traces=traces,
         depth=300,
         seed=1,
-        traces_per_unit=traces_per_unit(traces, clusters=True),
+        traces_per_unit=traces_per_unit(traces, "cluster"),
         cluster=ClusterOptions(),
     )
     target = ClusterTarget.of(config)

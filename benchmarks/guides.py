@@ -46,7 +46,7 @@ def measured(seeds: Iterable[int], runs: int, steps: int = 300) -> Iterator[Guid
             traces=runs,
             depth=steps,
             seed=seed,
-            traces_per_unit=traces_per_unit(runs, clusters=True),
+            traces_per_unit=traces_per_unit(runs, "cluster"),
             cluster=ClusterOptions(steps=steps),
         )
         with TemporaryDirectory(prefix="holdfast-bench-") as folder:
@@ -88,5 +88,5 @@ def sums(all_found: Iterable[GuidedFigures]) -> Iterator[str]:
         yield f"{rows[0].kind}: guided reaches more in {more} of {len(rows)} seeds, and fewer in {fewer}"
 
 
-LEAST = traces_per_unit(1, clusters=True) * WAVE + 1
+LEAST = traces_per_unit(1, "cluster") * WAVE + 1
 """The least number of runs of which some are guided: a campaign of one round is blind."""

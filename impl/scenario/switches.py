@@ -29,7 +29,7 @@ REFUSED = {
 """The spots that no switch builds in, with the reason."""
 
 
-RUN = ("controller", "metadata", "zone")
+RUN = ("balancer", "controller", "metadata", "zone")
 """The packages that a scenario runs."""
 
 

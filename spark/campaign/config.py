@@ -15,14 +15,25 @@ from holdfast.ir.errors import UsageError
 SHARE = 64
 """The number of units of a campaign, unless that makes a unit too small or too large."""
 
-LEAST_TRACES, MOST_TRACES = 1 << 10, 1 << 21
-"""Bounds for the runs of a unit: a unit should take at most seconds, and its files some kilobytes."""
-
-LEAST_CLUSTERS, MOST_CLUSTERS = 1 << 2, 1 << 6
-"""The same bounds for simulated clusters, of which one takes as long as many thousand runs of a model."""
-
 CLUSTER = "cluster"
 """The name of the target that simulates clusters."""
+
+BALANCER = "balancer"
+"""The name of the target that plans rounds of the balancer."""
+
+BALANCER_MODES = ("parity", "safe")
+"""The modes of the balancer: as AutoMQ plans, or so that planning comes to rest."""
+
+BOUNDS = {
+    "model": (1 << 10, 1 << 21),
+    "cluster": (1 << 2, 1 << 6),
+    "log": (1 << 2, 1 << 6),
+    "balancer": (1 << 6, 1 << 11),
+}
+"""By kind of target: bounds for the runs of a unit. A unit should take at most seconds, and its files some kilobytes.
+
+A simulated cluster takes as long as many thousand runs of a model.
+"""
 
 LOGS = "log"
 """The name of the target that judges recorded logs."""
@@ -92,11 +103,19 @@ class Config:
     """Whether runs of clusters are made of earlier runs that reached something new: see ``guide.py``."""
     log: Annotated[LogCollection | None, OPTIONAL] = None
     """The logs, if they are the target. ``traces`` is then their number."""
+    balancer: Annotated[str | None, OPTIONAL] = None
+    """The mode of the balancer, if it is the target. ``depth`` is then the number of rounds of a run."""
 
     @property
     def is_model(self) -> bool:
         """Whether the target is a model."""
-        return self.cluster is None and self.log is None
+        return self.kind == "model"
+
+    @property
+    def kind(self) -> str:
+        """The kind of the target: a key of BOUNDS."""
+        others = {CLUSTER: self.cluster, LOGS: self.log, BALANCER: self.balancer}
+        return next((name for name, given in others.items() if given is not None), "model")
 
     @property
     def units(self) -> int:
@@ -147,14 +166,11 @@ class Config:
         return json.dumps(as_json(self), sort_keys=True)
 
 
-def traces_per_unit(traces: int, *, clusters: bool = False) -> int:
-    """The number of runs of a unit: a power of two, which is easy to read in plans and tables.
-
-    ``clusters``: the runs are clusters or logs, which take longer.
-    """
+def traces_per_unit(traces: int, kind: str = "model") -> int:
+    """The number of runs of a unit: a power of two, which is easy to read in plans and tables. ``kind``: of target."""
     # The largest power of two that is at most traces / SHARE.
     wanted = 1 << max(traces // SHARE, 1).bit_length() - 1
-    least, most = (LEAST_CLUSTERS, MOST_CLUSTERS) if clusters else (LEAST_TRACES, MOST_TRACES)
+    least, most = BOUNDS[kind]
     return min(max(wanted, least), most)
 
 

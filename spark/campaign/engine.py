@@ -241,7 +241,7 @@ class _Advance:
         found.sort(key=lambda row: (-row["times"], row["signature"]))
         for row in found:
             if row["case"]:
-                self.storage.write(case_path(row["signature"]), row["case"].encode())
+                self.storage.write(case_path(row["signature"], self.config.kind), row["case"].encode())
         if found or data is not None:
             self.storage.write(FINDINGS, to_parquet("findings", found))
 

@@ -27,7 +27,7 @@ class MeasuredCosts:
     """The costs measured on one core. ``source`` says in words where they were measured.
 
     ``setup_seconds``: the time of a worker before its first unit. ``start_seconds``: the time until the cluster is
-    ready; 0 if that was not measured. ``clusters``: the runs are clusters or logs, whose units have fewer runs.
+    ready; 0 if that was not measured. ``kind``: of the target, on which the size of units depends.
     """
 
     source: str
@@ -35,7 +35,7 @@ class MeasuredCosts:
     bytes_per_unit: float
     setup_seconds: float
     start_seconds: float
-    clusters: bool = False
+    kind: str = "model"
 
 
 @attrs.frozen(kw_only=True)
@@ -50,7 +50,7 @@ class CampaignPlan:
     @property
     def each(self) -> int:
         """The number of traces of a unit."""
-        return min(self.traces, traces_per_unit(self.traces, clusters=self.rates.clusters))
+        return min(self.traces, traces_per_unit(self.traces, self.rates.kind))
 
     @property
     def units(self) -> int:
@@ -114,7 +114,7 @@ def measured(summary: Summary, *, start_seconds: float = 0.0) -> MeasuredCosts:
         bytes_per_unit=summary.bytes / done,
         setup_seconds=runs.setup_seconds / max(1, runs.setups),
         start_seconds=start_seconds,
-        clusters=not summary.asked.is_model,
+        kind=summary.asked.kind,
     )
 
 

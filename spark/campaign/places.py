@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
+
 from holdfast.ir.errors import UsageError
+from spark.campaign.config import Config
 
 CAMPAIGN = "campaign.parquet"
 FINDINGS = "findings.parquet"
@@ -12,7 +15,8 @@ UNIT_TABLES = ("coverage", "timing", "runs")
 SUFFIX = ".parquet"
 
 CASES = "cases"
-"""The folder of the files that `holdfast simulate` repeats, one for each finding of clusters."""
+"""The folder of the files that repeat findings: `holdfast simulate` those of clusters, `holdfast scenario run` those of
+the balancer."""
 
 
 def unit_path(table: str, unit: int) -> str:
@@ -20,9 +24,17 @@ def unit_path(table: str, unit: int) -> str:
     return f"{table}/{unit:010}{SUFFIX}"
 
 
-def case_path(signature: str) -> str:
-    """The path of the file that repeats the shrunk run of a finding of clusters."""
-    return f"{CASES}/{signature}.json"
+def case_path(signature: str, kind: str) -> str:
+    """The path of the file that repeats the shrunk run of a finding; ``kind``: of the target."""
+    return f"{CASES}/{signature}.{'yaml' if kind == 'balancer' else 'json'}"
+
+
+def case_command(place: str, signature: str, config: Config) -> str:
+    """The command that repeats the shrunk run of a finding of a campaign in this place."""
+    file = f"{place.rstrip('/')}/{case_path(signature, config.kind)}"
+    if config.balancer is None:
+        return shlex.join(["holdfast", "simulate", file])
+    return shlex.join(["holdfast", "scenario", "run", file, *(f"--without={label}" for label in config.removed)])
 
 
 def unit_number(table: str, name: str) -> int:

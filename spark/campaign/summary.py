@@ -6,7 +6,6 @@ depend on when and where the units ran.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,10 +17,10 @@ from holdfast.trace.text import configuration
 from spark.campaign.config import Config
 from spark.campaign.findings import Finding, ShrunkRun, sighted
 from spark.campaign.moments import MomentSum
-from spark.campaign.places import FINDINGS, case_path, unit_number, unit_path
+from spark.campaign.places import FINDINGS, case_command, unit_number, unit_path
 from spark.campaign.reading import CampaignHeader, Row, read_campaign, rows_of, units_of
 from spark.campaign.saturation import Growth, Saturation, StateGrowth
-from spark.campaign.words import NO_ANSWER, NOT_JUDGED, WORDS, Words
+from spark.campaign.words import NO_ANSWER, NOT_JUDGED, ROUND_LIMIT, WORDS, Words
 
 if TYPE_CHECKING:
     from spark.cluster.storage import FileStorage
@@ -116,7 +115,7 @@ class Summary:
     """A campaign in numbers. ``done`` of ``asked.units`` units are in it; ``bytes`` is the size of their files.
 
     Actions, rules, pairs and cuts are in the order of the model, witnesses are sorted by name, findings by frequency.
-    Of clusters, the actions are their events; there are situations instead of witnesses.
+    Of clusters and the balancer, the actions are events; there are situations instead of witnesses.
     """
 
     name: str
@@ -166,8 +165,8 @@ class Summary:
 
     @property
     def not_judged(self) -> int:
-        """The number of runs of clusters that the oracles could not judge, or of logs without an answer."""
-        return sum(stop.runs for stop in self.stops if stop.reason in (NOT_JUDGED, NO_ANSWER))
+        """The number of runs of clusters that the oracles could not judge, or of others without an answer."""
+        return sum(stop.runs for stop in self.stops if stop.reason in (NOT_JUDGED, NO_ANSWER, ROUND_LIMIT))
 
     @property
     def configuration(self) -> str:
@@ -220,16 +219,13 @@ def summarise(storage: FileStorage) -> Summary:
         holdfast=begun.holdfast,
         asked=asked,
         done=len(units),
-        **summing.sums({name: _with_command(storage.name, row) for name, row in shrunk.items()}),
+        **summing.sums({name: _with_command(storage.name, asked, row) for name, row in shrunk.items()}),
     )
 
 
-def _with_command(place: str, row: Row) -> Row:
+def _with_command(place: str, asked: Config, row: Row) -> Row:
     """The row of a finding, with the command that repeats its run."""
-    if not row["case"]:
-        return row
-    file = f"{place.rstrip('/')}/{case_path(row['signature'])}"
-    return {**row, "replay": shlex.join(["holdfast", "simulate", file])}
+    return {**row, "replay": case_command(place, row["signature"], asked)} if row["case"] else row
 
 
 # Adding up ---------------------------------------------------------------------------------------------------------

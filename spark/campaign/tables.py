@@ -63,9 +63,9 @@ CAMPAIGN = pa.schema(
         model=TEXT,  # the model's name, or that of the cluster
         deadlock=TEXT,  # the name of the claim that a deadlock violates
         config=TEXT,  # the configuration as JSON: config.Config
-        actions=pa.list_(TEXT),  # of the model, in its order; of a cluster, its events
-        kind=TEXT,  # of the target: model, cluster or log
-        situations=pa.list_(TEXT),  # the situations that runs of a cluster can reach, in their order
+        actions=pa.list_(TEXT),  # of the model, in its order; of a cluster or the balancer, its events
+        kind=TEXT,  # of the target: model, cluster, log or balancer
+        situations=pa.list_(TEXT),  # the situations that runs of other targets can reach, in their order
     )
 )
 
@@ -91,7 +91,7 @@ RUNS = pa.schema(
             state=pa.list_(TEXT),  # the predicates that hold before that action
             times=NUMBER,  # how many runs of the unit violate it so
             run=NUMBER,  # the number of the shortest of these runs, and of the first of equally short ones
-            steps=NUMBER,  # the length of that run; of a cluster, the number of its operations and faults
+            steps=NUMBER,  # the length of that run; of other targets see units.Sighting
         ),
         # The logs that do not conform, with the signature of their sighting.
         logs=_rows(log=TEXT, signature=TEXT),
@@ -116,7 +116,7 @@ COVERAGE = pa.schema(
         witnesses=_rows(witness=TEXT, run=NUMBER, steps=NUMBER),
         # The signatures of the states met, as a bit set of STATE_BITS bits, the lowest bit of the first byte first. A
         # signature is a hash of a state without its numbers (epochs, offsets, budgets).
-        # Of a cluster, the state is the image of the metadata after each batch.
+        # Of a cluster, the state is the image of the metadata after each batch; of the balancer, it is a kind of round.
         states=pa.binary(STATE_BITS // 8),
         # For each situation that runs of a cluster reached: how many did, and the number of the first one.
         situations=_rows(situation=TEXT, runs=NUMBER, run=NUMBER),
@@ -162,7 +162,7 @@ FINDINGS = pa.schema(
         sentence=TEXT,  # what the property says
         itf=TEXT,  # the shrunk run, in the Informal Trace Format
         text=TEXT,  # the shrunk run, as commands print it
-        case=TEXT,  # of a cluster: the file that `holdfast simulate` repeats; else ""
+        case=TEXT,  # the file in cases/ that repeats the shrunk run; else ""
     )
 )
 

@@ -91,7 +91,8 @@ def answer(summary: Summary) -> str:
             open_ones = f"; {count(summary.not_judged, 'log')} without an answer" if summary.not_judged else ""
             return f"nothing wrong in {made}{open_ones}"
         case "not_found":
-            unjudged = f"; {count(summary.not_judged, 'run')} could not be judged" if summary.not_judged else ""
+            why = "reached the limit of rounds" if summary.kind == "balancer" else "could not be judged"
+            unjudged = f"; {count(summary.not_judged, 'run')} {why}" if summary.not_judged else ""
             return f"nothing found in {made}, which is no proof{unjudged}"
         case "out_of_budget":
             return f"no answer yet; nothing found in {made}"
@@ -118,7 +119,7 @@ def _figures(summary: Summary) -> Iterator[tuple[str, str]]:
     lengths = [length for stop in summary.stops if stop.runs for length in (stop.shortest, stop.longest)] or [0]
     shortest, longest, mean = min(lengths), max(lengths), summary.steps / runs if runs else 0.0
     yield (
-        f"{'event' if summary.kind == 'log' else 'step'}s",
+        {"log": "events", "balancer": "rounds"}.get(summary.kind, "steps"),
         f"{summary.steps:,}; a run has {shortest:,} to {longest:,}, {mean:,.1f} on average",
     )
     yield "ended", "; ".join(_stops(summary)) or "none"
@@ -136,13 +137,16 @@ def _figures(summary: Summary) -> Iterator[tuple[str, str]]:
     reached = [f"{each.name} in unit {each.unit:,} after {count(each.steps, 'step')}" for each in summary.witnesses]
     if reached:
         yield "witnesses", ", ".join(reached)
-    if summary.kind == "cluster":
+    if summary.kind in ("cluster", "balancer"):
         yield (
             "situations",
             "; ".join(f"{each.name} {each.runs:,}" for each in summary.situations if each.runs) or "none",
         )
         if summary.never_reached:
             yield "not reached", "; ".join(summary.never_reached)
+        if summary.kind == "balancer":
+            yield "kinds", sentence(summary.states)
+            return
         yield "moments", f"{len(summary.moments):,}: a situation with the last two events of its stream or partition"
         yield "images", sentence(summary.states)
         return

@@ -3,7 +3,8 @@ code of a campaign only distributes its calls.
 
 A *target* makes the runs: a small value that executors get as bytes. Each process makes it *ready* once, which may take
 long (imports, compiling). A ready target makes the runs of a unit, or shows a single run. A target is a model
-(``model_target.py``), a simulated cluster (``cluster_target.py``), or recorded logs (``log_target.py``).
+(``model_target.py``), a simulated cluster (``cluster_target.py``), the balancer (``balancer_target.py``), or recorded
+logs (``log_target.py``).
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ class Sighting:
     Of clusters, ``property`` is an oracle, ``action`` its message without numbers, ``state`` the situations that tell
     failures apart, and ``steps`` the number of operations and faults of the run. Of logs, ``property`` is damaged or
     impossible, ``action`` the kind of the event or of the damage, ``state`` the rules that refuse the event, and
-    ``steps`` the number of events before it.
+    ``steps`` the number of events before it. Of the balancer, ``action`` is what is wrong, ``state`` the situation, and
+    ``steps`` the number of brokers and partitions.
     """
 
     property: str
@@ -74,7 +76,7 @@ class UnitResult:
 class TargetHeader:
     """The columns of ``tables.CAMPAIGN`` that describe a target."""
 
-    kind: Literal["model", "cluster", "log"]
+    kind: Literal["model", "cluster", "log", "balancer"]
     model: str
     fingerprint: str
     deadlock: str

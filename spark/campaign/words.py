@@ -6,8 +6,9 @@ import attrs
 
 from holdfast.trace.text import count
 
-NOT_JUDGED, NO_ANSWER = "not judged", "no answer"
-"""The end of a run of a cluster whose history breaks an assumption of the oracles, and of a log that is too large."""
+NOT_JUDGED, NO_ANSWER, ROUND_LIMIT = "not judged", "no answer", "round limit"
+"""The end of a run of a cluster whose history breaks an assumption of the oracles, of a log that is too large, and of a
+run of the balancer that neither rests nor circles within the limit of rounds."""
 
 
 @attrs.frozen(kw_only=True)
@@ -27,11 +28,11 @@ class Words:
 
     def sized(self, number: int) -> str:
         """The size of a run."""
-        return f"{number:,} {self.size}" if self.run == "operation" else count(number, self.run)
+        return count(number, self.run) if self.size == f"{self.run}s" else f"{number:,} {self.size}"
 
     def by(self, action: str) -> str:
         """How a finding was reached, by the ``action`` of its sightings."""
-        if self.run == "operation":
+        if self.run in ("operation", "round"):
             return action  # The message of an oracle.
         if self.run == "event":  # The action of an event, or a kind of damage.
             return (
@@ -62,6 +63,14 @@ WORDS = {
         states="kinds of image",
         same="what they shrink to violates the same oracle with the same message but for its numbers, after the same "
         "situations",
+    ),
+    "balancer": Words(
+        run="round",
+        size="brokers and partitions",
+        action="event",
+        pairs="pairs of events",
+        states="kinds of round",
+        same="what they shrink to violates the same property in the same situation",
     ),
     "log": Words(
         run="event",

@@ -22,7 +22,7 @@ from holdfast.ir.variants import load_variant
 from holdfast.records.explained_run import ExplainedRun
 from holdfast.trace.text import count
 from spark.campaign.blind import compare_with_blind
-from spark.campaign.config import CLUSTER, LEAST_CLUSTERS, Config, traces_per_unit
+from spark.campaign.config import BALANCER, BOUNDS, CLUSTER, Config, traces_per_unit
 from spark.campaign.difference import compare, render_difference
 from spark.campaign.engine import check_same
 from spark.campaign.estimate import MeasuredCosts, check_numbers, measured, parse_count, render_plan
@@ -36,6 +36,7 @@ from spark.campaign.tables import TIMING, to_parquet
 from spark.campaign.targets import check_model, check_name, target_of
 from spark.campaign.text import render_status
 from spark.campaign.work import coverage_row, runs_row
+from spark.cli.balancer_options import NO_BALANCER, balancer_config
 from spark.cli.cluster_options import NO_CLUSTER, OPERATIONS, options_of, refuse
 from spark.cli.run import exit_code
 from spark.cluster.storage import FileStorage, open_storage
@@ -166,7 +167,7 @@ def plan(
     place
         Where the tables of a campaign are, from which the plan takes its rates.
     target
-        Or a model, or cluster, to measure its rates now, on one core of this machine.
+        Or a model, or cluster, or balancer, to measure its rates now, on one core of this machine.
     runs
         How many runs, such as 1e12.
     cores
@@ -200,10 +201,13 @@ def _storage(place: str, s3: str | None) -> FileStorage:
 
 def _measure(name: str, scope: str | None, depth: int | None, traces: int) -> MeasuredCosts:
     """Measure the rates of a model for about SAMPLE seconds on one core of this machine."""
-    clusters = name == CLUSTER
-    each = traces_per_unit(traces, clusters=clusters)
-    if clusters:
-        refuse({"--scope": scope, "--depth": depth}, "it belongs to models, and not to clusters")
+    kind = name if name in (CLUSTER, BALANCER) else "model"
+    each = traces_per_unit(traces, kind)
+    if kind != "model":
+        refuse({"--scope": scope, "--depth": depth}, f"it belongs to models, and not to --target {name}")
+    if kind == BALANCER:
+        config = balancer_config(NO_BALANCER, traces, 0)
+    elif kind == CLUSTER:
         config = Config(
             target=name,
             scope="",
@@ -214,7 +218,7 @@ def _measure(name: str, scope: str | None, depth: int | None, traces: int) -> Me
             cluster=options_of(NO_CLUSTER),
         )
     else:
-        check_name(name, (CLUSTER,))
+        check_name(name, (CLUSTER, BALANCER))
         chosen = scope_of_runs(load_variant(name), scope)
         config = Config(
             target=name,
@@ -229,7 +233,7 @@ def _measure(name: str, scope: str | None, depth: int | None, traces: int) -> Me
     meter = Meter(Budget())
     ready = target_of(config).ready()
     setup, runs, units, octets = meter.seconds, 0, 0, 0
-    sampled = LEAST_CLUSTERS if clusters else SAMPLED
+    sampled = SAMPLED if kind == "model" else BOUNDS[kind][0]
     while meter.seconds - setup < SAMPLE:
         result = ready.run(config.seed_of(units), sampled)
         # The size of a unit's files is estimated from units with this number of runs.
@@ -243,16 +247,19 @@ def _measure(name: str, scope: str | None, depth: int | None, traces: int) -> Me
         bytes_per_unit=octets / units,
         setup_seconds=setup,
         start_seconds=0.0,
-        clusters=clusters,
+        kind=kind,
     )
 
 
 def _run_pages(summary: Summary, folder: str) -> dict[str, tuple[str, str]]:
-    """By signature of a finding: the address and the text of the page of its run."""
+    """By signature of a finding: the address and the text of the page of its run.
+
+    A run of the balancer is as long as its text on the page of the campaign, so it has no page.
+    """
     pages = {}
     for finding in summary.findings[:MOST_SHOWN]:
         # The signature names a file, and the tables may be from anywhere.
-        named = re.fullmatch("[0-9a-f]{12}", finding.signature) is not None
+        named = re.fullmatch("[0-9a-f]{12}", finding.signature) is not None and summary.kind != BALANCER
         run = run_of(finding) if named else None
         if run is not None:
             render = renderer("run" if isinstance(run, ExplainedRun) else "system")

@@ -17,7 +17,7 @@ from holdfast.cli.walk import depth_of_runs, seed_number
 from holdfast.ir.errors import UsageError
 from holdfast.ir.scopes import scope_of_runs
 from holdfast.ir.variants import load_variant
-from spark.campaign.config import CLUSTER, LOGS, ClusterOptions, Config, LogCollection, traces_per_unit
+from spark.campaign.config import BALANCER, CLUSTER, LOGS, ClusterOptions, Config, LogCollection, traces_per_unit
 from spark.campaign.engine import STOPPED, CampaignProgress, advance, begin, check_free, check_same, check_version
 from spark.campaign.estimate import parse_count, span
 from spark.campaign.log_target import logs_in
@@ -29,6 +29,7 @@ from spark.campaign.summary import Summary, summarise
 from spark.campaign.targets import check_model, check_name, resume_command, target_of
 from spark.campaign.text import render_summary, timing_line
 from spark.campaign.units import Target
+from spark.cli.balancer_options import NO_BALANCER, BalancerSettings, balancer_config
 from spark.cli.cluster_options import NO_CLUSTER, OPERATIONS, ClusterSettings, options_of, refuse
 from spark.cli.log_options import NO_LOGS, LogSettings
 from spark.cli.options import NO_SETTINGS, SparkSettings
@@ -57,10 +58,11 @@ def run(
     s3: str | None = None,
     clusters: ClusterSettings = NO_CLUSTER,
     logs: LogSettings = NO_LOGS,
+    balancers: BalancerSettings = NO_BALANCER,
     spark: SparkSettings = NO_SETTINGS,
     reports: Reports = NO_REPORTS,
 ) -> int:
-    """Begin a campaign: make many random runs of a model or of a cluster on Spark, and keep the findings in tables.
+    """Begin a campaign: make many random runs of a target on Spark, and keep the findings in tables.
 
     The same target, seed and options give the same tables, on any master and any number of cores.
 
@@ -68,7 +70,8 @@ def run(
     ----------
     target
         A name that `holdfast models` lists, or a file: path/to/model.py, or path/to/model.py:Class; or cluster, which
-        simulates clusters as `holdfast simulate` does; or log, which judges recorded logs as `holdfast conform` does.
+        simulates clusters as `holdfast simulate` does; or balancer, which plans rounds of the balancer; or log, which
+        judges recorded logs as `holdfast conform` does.
     out
         Where the tables go: a folder, or s3://BUCKET/PREFIX.
     runs
@@ -105,6 +108,8 @@ def run(
         With --target cluster: which clusters are simulated.
     logs
         With --target log: which logs are judged.
+    balancers
+        With --target balancer: how it plans.
     spark
         Where Spark runs.
     reports
@@ -125,6 +130,8 @@ def run(
     made: Target
     if target != CLUSTER:
         refuse({"--guided": guided or None}, f"it belongs to --target {CLUSTER}")
+    if target != BALANCER:
+        refuse(balancers.given, f"it belongs to --target {BALANCER}")
     if target == LOGS:
         of_models.pop("--variant")
         refuse({**of_models, **drawn, **clusters.given}, "it belongs to runs that are drawn, and not to logs")
@@ -142,10 +149,15 @@ def run(
             guided=guided,
         )
         made = target_of(config)
+    elif target == BALANCER:
+        refuse({**of_models, **clusters.given, **logs.given}, "it belongs to other targets, and not to the balancer")
+        wanted, start = parse_count("--runs", runs or RUNS_DRAWN), seed_number(seed or SEED)
+        config = balancer_config(balancers, wanted, start, without, stop_after)
+        made = target_of(config)
     else:
         refuse(clusters.given, f"it belongs to --target {CLUSTER}")
         refuse(logs.given, f"it belongs to --target {LOGS}")
-        check_name(target, (CLUSTER, LOGS))
+        check_name(target, (CLUSTER, BALANCER, LOGS))
         system = load_variant(target, variant, without)
         wanted, chosen = parse_count("--runs", runs or RUNS_DRAWN), scope_of_runs(system, scope)
         config = Config(
@@ -182,7 +194,7 @@ def _of_logs(options: LogCollection, variants: tuple[str, ...]) -> Config:
         traces=len(names),
         depth=1,
         seed=0,
-        traces_per_unit=traces_per_unit(len(names), clusters=True),
+        traces_per_unit=traces_per_unit(len(names), LOGS),
         log=options,
     )
 
@@ -199,7 +211,7 @@ def _of_clusters(
         depth=OPERATIONS if options.steps is None else options.steps,
         seed=seed,
         stop_after=stop_after,
-        traces_per_unit=traces_per_unit(runs, clusters=True),
+        traces_per_unit=traces_per_unit(runs, CLUSTER),
         cluster=options,
         guided=guided,
     )
@@ -314,8 +326,8 @@ def _go_on(
 def exit_code(summary: Summary, config: Config, ended: str | None, deadlock: str) -> int:
     """The exit code of a campaign, as for ``holdfast walk``. A violation counts even if units are missing.
 
-    If nothing is violated, it is FAULT for a run of a cluster that could not be judged, and 20 for a log without an
-    answer.
+    If nothing is violated, it is FAULT for a run of a cluster that could not be judged, and 20 for a log or a run
+    of the balancer without an answer.
 
     ``ended``: why the command stopped early, or None. ``deadlock``: the model's name of the claim that a deadlock
     violates.

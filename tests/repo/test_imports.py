@@ -44,7 +44,8 @@ ALLOWED = {
 EXCEPTIONS = {
     "holdfast.__main__": ["holdfast.cli"],
     "holdfast.cli.starter": ["holdfast.lang"],  # the model that `holdfast new` writes
-    "spark.campaign.cluster_target": ["impl"],  # the only place where campaigns know the implementation
+    "spark.campaign.balancer_target": ["impl"],  # campaigns know the implementation here
+    "spark.campaign.cluster_target": ["impl"],  # and here
     "spark.cli.cluster_options": ["impl.cli.cluster_settings", "impl.cli.question"],
     "spark.cli.look": ["holdfast.cli"],
     "spark.cli.run": ["holdfast.cli"],

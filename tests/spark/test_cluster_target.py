@@ -73,7 +73,7 @@ def test_a_run_has_one_seed() -> None:
 
 def test_units_of_clusters_are_small() -> None:
     """A unit of clusters has at most 64 runs, since a run takes long; a unit of a model has at least 1,024."""
-    assert [traces_per_unit(runs, clusters=True) for runs in (1, 1_000, 20_000)] == [4, 8, 64]
+    assert [traces_per_unit(runs, "cluster") for runs in (1, 1_000, 20_000)] == [4, 8, 64]
     assert traces_per_unit(20_000) == 1024
 
 

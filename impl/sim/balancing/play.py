@@ -16,7 +16,16 @@ from impl.balancer.resources import TopicPartition
 from impl.balancer.rounds import MakeChooser, RoundConfiguration, RoundPlan, plan_round
 from impl.rules import decided
 from impl.sim.balancing.case import BalancerCase, Placement
-from impl.sim.balancing.oracle import LEAVES_BAND, NOT_ACCEPTED, PlanViolation, RoundJudge, batch_problems
+from impl.sim.balancing.oracle import (
+    ALL_GAIN,
+    LEAVES_BAND,
+    NOT_ACCEPTED,
+    SOME_GAIN,
+    TRADE,
+    PlanViolation,
+    RoundJudge,
+    batch_problems,
+)
 
 ROUNDS = 100
 """The most rounds of a run. A run that is not at rest by then has no answer: it neither rests nor circles."""
@@ -27,6 +36,9 @@ to where they were; with a round that breaks a property; or at the limit of roun
 
 MERGED, EXECUTED, EMPTY = "merged", "executed", "empty_plan"
 """Events besides moves: a merge left fewer moves than actions, a round was executed, a plan was empty."""
+
+ENDS = (RESTED, CYCLE, NO_EFFECT, VIOLATED, CAPPED)
+EVENTS = (ALL_GAIN, SOME_GAIN, TRADE, MERGED, EXECUTED, EMPTY)
 
 DECIDED = {
     "BG-06": "an undone visit",

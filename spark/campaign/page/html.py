@@ -141,6 +141,8 @@ def _choices(summary: Summary) -> Iterator[tuple[str, str]]:
     yield "Seed", str(asked.seed)
     if asked.cluster is not None:
         yield "Faults", "each run draws half of the kinds" if asked.cluster.faults is None else asked.cluster.faults
+    elif asked.balancer is not None:
+        yield "Mode of the balancer", asked.balancer
     elif asked.pct is not None:
         yield "Choice of actions", f"by random priorities that change at {count(asked.pct - 1, 'point')}"
     else:
