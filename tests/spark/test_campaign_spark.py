@@ -11,6 +11,7 @@ import pytest
 
 import spark.cli.run
 from holdfast.check.budget import Budget
+from spark.campaign.balancer_target import BalancerTarget
 from spark.campaign.cluster_target import ClusterTarget
 from spark.campaign.engine import advance, begin
 from spark.campaign.model_target import ModelTarget
@@ -20,6 +21,7 @@ from spark.cluster.settings import SparkOptions
 from spark.cluster.storage import open_storage
 from spark.cluster.task import Work
 from tests.cli.running import Run
+from tests.spark.balancers import balancers, ran_balancers
 from tests.spark.clusters import cases, clusters, ran_clusters
 from tests.spark.running import BROKEN, TABLE, begun, config, here, place, ran, table_model, tables
 
@@ -47,6 +49,21 @@ def test_spark_simulates_what_one_process_simulates(cluster: Cluster, tmp_path: 
     alone = ran_clusters(tmp_path / "here", asked)
     assert tables(storage) == tables(alone)
     assert [storage.read(case) for case in cases(storage)] == [alone.read(case) for case in cases(alone)] != []
+
+
+def test_spark_plans_what_one_process_plans(cluster: Cluster, tmp_path: Path) -> None:
+    """The same of the balancer, in one, two and seven partitions."""
+    asked = balancers(runs=112, per_unit=16)
+    alone = ran_balancers(tmp_path / "here", asked)
+    for partitions in (1, 2, 7):
+        storage, target = place(tmp_path / f"spark{partitions}"), BalancerTarget.of(asked)
+        begin(storage, asked, target)
+        workers = DividedWorkers(cluster, partitions)
+
+        advance(workers, storage, asked, target, budget=Budget(), progress=lambda _now: None)
+
+        assert tables(storage) == tables(alone)
+        assert [storage.read(case) for case in cases(storage)] == [alone.read(case) for case in cases(alone)] != []
 
 
 @attrs.frozen
