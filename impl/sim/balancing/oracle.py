@@ -246,18 +246,16 @@ def _tolerance(effects: Sequence[_Effect]) -> float:
 def batch_problems(
     batches: Sequence[Sequence[BalancerAction]], partitions: Mapping[str, int], limits: BatchLimits
 ) -> list[str]:
-    """The limits that batches break (P-24): the share of a topic, the moves of a broker, the sources of a broker."""
+    """The limits that batches break (P-24), each as often as it is broken."""
     problems = []
     for batch in batches:
         topics = [action.partition.topic for action in batch]
         touched = [broker for action in batch for broker in (action.source, action.destination)]
-        if any(topics.count(each) > math.ceil(limits.topic_ratio * partitions[each]) for each in set(topics)):
-            problems.append("too many partitions of a topic")
-        if any(touched.count(each) > limits.concurrency for each in set(touched)):
-            problems.append("too many moves of a broker")
         of_target: dict[int, set[int]] = {}
         for action in batch:
             of_target.setdefault(action.destination, set()).add(action.source)
-        if any(len(sources) > limits.sources for sources in of_target.values()):
-            problems.append("too many sources of a broker")
+        crowded = [each for each in partitions if topics.count(each) > math.ceil(limits.topic_ratio * partitions[each])]
+        problems += ["too many partitions of a topic" for _ in crowded]
+        problems += ["too many moves of a broker" for each in set(touched) if touched.count(each) > limits.concurrency]
+        problems += ["too many sources of a broker" for each in of_target.values() if len(each) > limits.sources]
     return problems

@@ -179,6 +179,8 @@ def _badly_cut(
 ) -> PlanViolation | None:
     if [move for batch in cut for move in batch] != list(moves):
         return PlanViolation("P-24", "the batches are not the moves in their order")
+    if not all(cut):
+        return PlanViolation("P-24", "a batch is empty")
     problems = batch_problems(cut, case.topics(), case.limits)
     return PlanViolation("P-24", f"a batch has {problems[0]}") if problems else None
 

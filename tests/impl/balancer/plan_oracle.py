@@ -1,7 +1,6 @@
 """An oracle for plans: it replays them on plain numbers, and knows nothing of the code that plans.
 
-The scores are computed by a second reading of AB-25 to AB-36: real numbers in place of the literal expressions, so that
-they agree within rounding.
+The scores are those of ``impl.sim.balancing.curve``, a second reading of the rules.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ import attrs
 from impl.balancer.actions import BalancerAction
 from impl.balancer.goals import GoalSettings
 from impl.balancer.snapshot import ClusterSnapshot
+from impl.sim.balancing.curve import Band, band, score
 
 ROUNDING = 1e-9
 
@@ -43,12 +43,10 @@ class OracleCluster:
             frozenset(each.id for each in brokers if each.slow),
         )
 
-    def band(self, settings: GoalSettings) -> tuple[float, float, float, float]:
-        """Average, margin, low and high of a goal, over the eligible brokers."""
+    def band(self, settings: GoalSettings) -> Band:
+        """The band of a goal, over the eligible brokers."""
         way = ("NW_IN", "NW_OUT").index(settings.goal)
-        average = math.fsum(self.loads[each][way] for each in self.eligible) / len(self.eligible)
-        margin = settings.deviation * average
-        return average, margin, average - margin, average + margin
+        return band(settings, [self.loads[each][way] for each in sorted(self.eligible)])
 
     def follow(self, actions: Iterable[BalancerAction], goals: Mapping[str, GoalSettings]) -> None:
         """Apply actions, and assert of each that it may be planned and that its mean score is above 0.5."""
@@ -76,38 +74,10 @@ class OracleCluster:
             self.loads[target][way] += self.sizes[name][way]
         self.at[name] = target
 
-    def gain(self, settings: GoalSettings, band: tuple[float, ...], name: str, source: int, target: int) -> float:
+    def gain(self, settings: GoalSettings, of: Band, name: str, source: int, target: int) -> float:
         """What the worse of two brokers gains by a move, for a goal."""
         way = ("NW_IN", "NW_OUT").index(settings.goal)
         size = self.sizes[name][way]
         old = [self.loads[source][way], self.loads[target][way]]
         new = [old[0] - size, old[1] + size]
-        return min(score(settings, band, each) for each in new) - min(score(settings, band, each) for each in old)
-
-
-def score(settings: GoalSettings, band: tuple[float, ...], load: float) -> float:
-    """The score of a broker: 1 in the band, 0.1 at the end of the span, beyond it the share of two logarithms."""
-    distance = abs(load - band[0])
-    margin = band[1]
-    if distance <= margin:
-        return 1.0
-    if distance <= margin + settings.span:
-        return 1.0 - 0.9 * (distance - margin) / settings.span
-    return 0.1 * math.log(margin + settings.span) / math.log(distance)
-
-
-def batch_problems(
-    batches: list[list[BalancerAction]], partitions: Mapping[str, int], limit: int, sources: int
-) -> list[str]:
-    """The limits that batches break (P-24): half of a topic, moves of a broker, sources of a destination."""
-    problems = []
-    for batch in batches:
-        topics = [action.partition.topic for action in batch]
-        touched = [broker for action in batch for broker in (action.source, action.destination)]
-        problems += [each for each in sorted(set(topics)) if topics.count(each) > -(-partitions[each] // 2)]
-        problems += [f"broker {each}" for each in sorted(set(touched)) if touched.count(each) > limit]
-        for broker in sorted({action.destination for action in batch}):
-            of_broker = {action.source for action in batch if action.destination == broker}
-            if len(of_broker) > sources:
-                problems.append(f"{len(of_broker)} sources of {broker}")
-    return problems
+        return min(score(settings, of, each) for each in new) - min(score(settings, of, each) for each in old)

@@ -15,7 +15,7 @@ from impl.balancer.merging import UnmatchedMovesError, merge
 from impl.balancer.resources import TopicPartition, topic_partition
 from impl.balancer.schedule import RoundSchedule
 from impl.rules import without
-from tests.impl.balancer.plan_oracle import batch_problems
+from impl.sim.balancing.oracle import batch_problems
 
 
 def move(name: str, source: int, destination: int) -> BalancerAction:
@@ -41,9 +41,10 @@ def _two(rng: random.Random, brokers: int) -> tuple[int, int]:
 def test_no_batch_is_too_full(rng: random.Random, concurrency: int, sources: int) -> None:
     """P-24. An independent count finds no limit exceeded, no action lost, and no empty batch."""
     moves, partitions = random_moves(rng)
-    found = batches(moves, partitions, BatchLimits(concurrency, 0.5, sources))
+    limits = BatchLimits(concurrency, 0.5, sources)
+    found = batches(moves, partitions, limits)
 
-    assert batch_problems(found, partitions, concurrency, sources) == []
+    assert batch_problems(found, partitions, limits) == []
     assert [action for batch in found for action in batch] == moves
     assert all(found)
 
@@ -55,8 +56,8 @@ def test_without_a_limit_batches_are_too_full(label: str) -> None:
     with without(label):
         for seed in range(100):
             moves, partitions = random_moves(random.Random(seed))
-            found = batches(moves, partitions, BatchLimits(3, 0.5, 2))
-            problems += len(batch_problems(found, partitions, 3, 2))
+            limits = BatchLimits(3, 0.5, 2)
+            problems += len(batch_problems(batches(moves, partitions, limits), partitions, limits))
 
     assert problems >= 10
 
@@ -67,7 +68,8 @@ def test_a_split_keeps_the_sources_of_other_destinations() -> None:
     found = batches(moves, {"t": 100, "a": 2}, BatchLimits(sources=2))
 
     assert [len(batch) for batch in found] == [3, 1, 1]
-    assert batch_problems([found[0], found[1] + found[2]], {"t": 100, "a": 2}, 50, 2) == []  # superfluous
+    joined = [found[0], found[1] + found[2]]
+    assert batch_problems(joined, {"t": 100, "a": 2}, BatchLimits(sources=2)) == []  # superfluous
 
 
 @pytest.mark.parametrize(("partitions", "concurrency"), [({"t": 100}, 0), ({}, 50)])
