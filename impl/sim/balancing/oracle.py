@@ -231,8 +231,10 @@ class _JudgedGoal:
         """How far a broker is from what the goal wants, in a unit of the goal; whole for whole loads."""
         if self.hard:
             return load
-        # The distance from the average times the number of brokers: no division, so no rounding.
-        return max(abs(self._sum - self._count * load), self.settings.deviation * self._sum)
+        # The distance from the average times the number of brokers: no division, so no rounding. The margin has some: a
+        # load at the very bound of the band may count as outside.
+        margin = self.settings.deviation * self._sum * (1 - RELATIVE)
+        return max(abs(self._sum - self._count * load), margin)
 
 
 def _mean(effects: Sequence[_Effect]) -> float:

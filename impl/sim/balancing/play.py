@@ -66,7 +66,7 @@ class PlannedRound(msgspec.Struct, frozen=True):
 
 
 class BalancerRun(msgspec.Struct):
-    """A run of a case. ``period``: the rounds of a cycle, and 0 if the run has none.
+    """A run of a case. ``period``: the rounds of a cycle, and 0 if the run has none; ``circling``: the brokers in it.
 
     ``events``: the moves, merges and rounds in turn. ``situations``: of the run. ``kinds``: for each round, what tells
     kinds of rounds apart.
@@ -76,6 +76,7 @@ class BalancerRun(msgspec.Struct):
     rounds: list[PlannedRound]
     end: str = CAPPED
     period: int = 0
+    circling: int = 0
     violation: PlanViolation | None = None
     told: tuple[str, ...] = ()
     events: list[str] = msgspec.field(default_factory=list)
@@ -148,7 +149,8 @@ def _round(run: BalancerRun, placement: dict[TopicPartition, int]) -> dict[Topic
     if following == placement:
         run.end, run.period = NO_EFFECT, 1
         run.violation = PlanViolation("P-19", "a plan with actions changes nothing")
-        run.told = (*_told(case), f"{_brokers_of(plan.actions)} brokers")
+        run.circling = _brokers_of(plan.actions)
+        run.told = (*_told(case), f"{run.circling} brokers")
         return None
     if len(run.rounds) == 2:
         run.situations.add("a second plan with actions")
@@ -204,8 +206,8 @@ def _end_in_cycle(run: BalancerRun, first: int) -> None:
     run.situations.add(f"a cycle of {run.period} rounds" if run.period < 4 else "a cycle of 4 or more rounds")
     label = "P-15" if case.safe or len(case.goals) == 1 else "P-17" if len(case.eligible) > 2 else "P-16"
     run.violation = PlanViolation(label, "a placement returns")
-    circling = [action for each in run.rounds[first:] for action in each.actions]
-    run.told = (*_told(case), f"{run.period} rounds", f"{_brokers_of(circling)} brokers")
+    run.circling = _brokers_of([action for each in run.rounds[first:] for action in each.actions])
+    run.told = (*_told(case), f"{run.period} rounds", f"{run.circling} brokers")
 
 
 def _told(case: BalancerCase) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ def size(case: BalancerCase) -> int:
 def shrink(case: BalancerCase, most: int = PLAYS) -> BalancerRun:
     """The run of a small case that violates what the run of this case violates.
 
-    The length of a cycle may become another one.
+    A cycle may become shorter, and may lose brokers.
     """
     return _Shrinker(case, most).run()
 
@@ -63,7 +63,7 @@ class _Shrinker:
         self.left -= 1
         # A longer run would not be a smaller one.
         run = play(case, len(self.best.rounds))
-        if run.violation != self.violation:
+        if run.violation != self.violation or run.period > self.best.period or run.circling > self.best.circling:
             return False
         self.case, self.best = case, run
         return True

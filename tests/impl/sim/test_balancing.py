@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import pytest
@@ -29,7 +29,7 @@ BOTH = (GoalSettings("NW_IN"), GoalSettings("NW_OUT"))
 
 def case(
     pinned: Sequence[tuple[float, float]],
-    parts: dict[str, tuple[int, float, float]],
+    parts: Mapping[str, tuple[int, float, float]],
     *,
     slow: int = -1,
     stale: int = -1,
@@ -140,6 +140,18 @@ def test_an_oracle_objects_to_a_wrong_action(
     """Each action is judged after those before it. An exchange of roles, and a partition without load, do not help."""
     found = RoundJudge(of, of.start()).follow(actions)
     assert (None if found is None else found.label) == label
+
+
+def test_a_load_at_the_bound_of_the_band_may_count_as_outside() -> None:
+    """Broker 1 carries exactly 0.9 times the average; doubles put it below. A load well inside is inside."""
+    goals = (GoalSettings("NW_IN", threshold=0.0, trivial=0.0, span=10485.76),)
+    part = CasePartition(topic_partition("t-0"), 2, (29360127.0, 0.0))
+    for load, label in ((1027604445.0, None), (1027604545.0, "P-07")):
+        pinned = (1193978498.0, load, 1203765207.0 - part.loads[0])
+        brokers = tuple(CaseBroker(number, (each, 0.0)) for number, each in enumerate(pinned))
+        of = BalancerCase(brokers, (part,), goals)
+        found = RoundJudge(of, of.start()).follow([move("t-0", 2, 1)])
+        assert (None if found is None else found.label) == label
 
 
 def test_an_oracle_objects_to_a_broken_hard_goal() -> None:
