@@ -17,7 +17,7 @@ from holdfast.ir.similar_names import did_you_mean
 from impl.rules import decided, guards, sources, without
 from impl.sim.balancing.case import BalancerCase
 from impl.sim.balancing.drawing import draw_case
-from impl.sim.balancing.play import CAPPED, ENDS, EVENTS, SITUATIONS, BalancerRun, play
+from impl.sim.balancing.play import CAPPED, ENDS, EVENTS, SITUATIONS, BalancerRun, play, title
 from impl.sim.balancing.scenario import scenario
 from impl.sim.balancing.shrink import shrink, size
 from impl.sim.balancing.text import lines
@@ -116,7 +116,7 @@ class ReadyBalancer:
             shape=signature(*told_apart(small)),
             line="",
             replay="",  # The file of the case has a name only where the tables are.
-            sentence=f"{small.violation.label}: {small.violation.message}",
+            sentence=title(small),
             itf="",
             text="\n".join(lines(small)),
             case=case_file,
@@ -130,8 +130,7 @@ class ReadyBalancer:
 def told_apart(run: BalancerRun) -> tuple[str, str, tuple[str, ...]]:
     """What tells findings apart: the property, what is wrong, and the situation."""
     assert run.violation is not None, "the run violates something"
-    told = f" ({', '.join(run.told)})" if run.told else ""
-    return run.violation.label, f"{run.violation.message}{told}", run.told
+    return run.violation.label, run.violation.message, run.told
 
 
 class _Tally:

@@ -13,7 +13,7 @@ from spark.campaign.estimate import size, span
 from spark.campaign.findings import Finding
 from spark.campaign.saturation import new_steps, sentence
 from spark.campaign.summary import Summary
-from spark.campaign.words import Words, rate
+from spark.campaign.words import WORDS, Words, rate
 
 MOST_LOGS = 100
 """The most logs that a finding names; the page and the table ``runs`` have them all."""
@@ -180,7 +180,10 @@ def _finding(finding: Finding, words: Words) -> list[str]:
         length = ", not shrunk yet"
     else:
         length = f", shrunk to {shrunk.steps:,}" if shrunk.steps != finding.drawn else ""
-    lines = entry(name, f"{finding.property}, {words.by(finding.action)}: {met}; {drawn}{length}")
+    # The situation of the shrunk run tells findings of the balancer apart.
+    is_told = shrunk is not None and words is WORDS["balancer"]
+    said = shrunk.sentence if is_told and shrunk is not None else f"{finding.property}, {words.by(finding.action)}"
+    lines = entry(name, f"{said}: {met}; {drawn}{length}")
     if shrunk is not None and shrunk.replay:
         # A command is never wrapped, however long it is, so that it can be copied.
         lines.append(f"{'':18}{shrunk.replay}")

@@ -107,6 +107,13 @@ def play(case: BalancerCase, most: int = ROUNDS) -> BalancerRun:
     return run
 
 
+def title(run: BalancerRun) -> str:
+    """What a run violates, and in which situation, on one line."""
+    assert run.violation is not None, "the run violates something"
+    told = f" ({', '.join(run.told)})" if run.told else ""
+    return f"{run.violation.label}: {run.violation.message}{told}"
+
+
 def _round(run: BalancerRun, placement: dict[TopicPartition, int]) -> dict[TopicPartition, int] | None:
     """Plan, judge and execute a round. Returns the next placement, or None if the run has ended."""
     case = run.case

@@ -14,7 +14,7 @@ from impl.balancer.judgement import ActionJudge
 from impl.balancer.phase import Phase
 from impl.balancer.rounds import goals_of
 from impl.sim.balancing.case import BalancerCase, Placement
-from impl.sim.balancing.play import CYCLE, NO_EFFECT, BalancerRun, PlannedRound
+from impl.sim.balancing.play import CYCLE, NO_EFFECT, BalancerRun, PlannedRound, title
 
 KEYS = ("deviation", "threshold", "trivial", "span", "capacity", "limit")
 IN_UNITS = ("threshold", "span", "capacity")
@@ -26,12 +26,8 @@ def scenario(run: BalancerRun) -> str:
 
     Of a cycle it has one round more, which plans what the first round of the cycle planned.
     """
-    assert run.violation is not None, "the run violates something"
     case, unit = run.case, _unit(run.case)
-    title = f"{run.violation.label}: {run.violation.message}"
-    if run.told:
-        title += f" ({', '.join(run.told)})"
-    lines = [f"name: '{title}'", *(["profile: {balancer: safe}"] if case.safe else []), "steps:"]
+    lines = [f"name: '{title(run)}'", *(["profile: {balancer: safe}"] if case.safe else []), "steps:"]
     shown = list(run.rounds)
     if run.end == CYCLE:
         shown.append(run.rounds[len(run.rounds) - run.period])

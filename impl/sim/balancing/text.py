@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from impl.balancer.actions import BalancerAction
 from impl.balancer.goals import MIB
 from impl.balancer.resources import Loads
-from impl.sim.balancing.play import CYCLE, NO_EFFECT, BalancerRun
+from impl.sim.balancing.play import CYCLE, NO_EFFECT, BalancerRun, title
 
 
 def lines(run: BalancerRun) -> Iterator[str]:
@@ -21,9 +21,8 @@ def lines(run: BalancerRun) -> Iterator[str]:
     for number, planned in enumerate(run.rounds, 1):
         shown = planned.actions if run.end == NO_EFFECT and planned is run.rounds[-1] else planned.moves
         yield f"round {number}: {_moves(shown) or 'nothing'}"
-    assert run.violation is not None, "the run violates something"
-    ended = f"{run.violation.label}: {run.violation.message}"
-    yield f"{ended}: that before round {len(run.rounds) - run.period + 1}" if run.end == CYCLE else ended
+    yield f"after that: the placement before round {len(run.rounds) - run.period + 1}" if run.end == CYCLE else run.end
+    yield title(run)
 
 
 def _moves(actions: Iterable[BalancerAction]) -> str:
