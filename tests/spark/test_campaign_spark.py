@@ -53,7 +53,7 @@ def test_spark_simulates_what_one_process_simulates(cluster: Cluster, tmp_path: 
 
 def test_spark_plans_what_one_process_plans(cluster: Cluster, tmp_path: Path) -> None:
     """The same of the balancer, in one, two and seven partitions."""
-    asked = balancers(runs=112, per_unit=16)
+    asked = balancers(runs=56, per_unit=8)
     alone = ran_balancers(tmp_path / "here", asked)
     for partitions in (1, 2, 7):
         storage, target = place(tmp_path / f"spark{partitions}"), BalancerTarget.of(asked)
