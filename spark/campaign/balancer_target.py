@@ -48,9 +48,10 @@ def labels() -> tuple[str, ...]:
 
 @attrs.frozen
 class BalancerTarget:
-    """The balancer in a mode, without the removed rules."""
+    """The balancer in a mode, without the removed rules. ``rounds``: the most rounds of a run."""
 
     safe: bool
+    rounds: int
     removed: tuple[str, ...] = ()
 
     @classmethod
@@ -63,11 +64,11 @@ class BalancerTarget:
             if label not in known:
                 hint = did_you_mean(label, known, f"give one of {', '.join(known)}", cutoff=0.5)
                 raise UsageError(f"--without {label}: planning has no such rule; {hint}")
-        return cls(config.balancer == "safe", config.removed)
+        return cls(config.balancer == "safe", config.depth, config.removed)
 
     def header(self) -> TargetHeader:
         """The mode in a name, and a fingerprint of the mode, the removed rules and the implementation's source."""
-        digest = hashlib.blake2b(repr((self.safe, self.removed)).encode(), digest_size=8)
+        digest = hashlib.blake2b(repr((self.safe, self.rounds, self.removed)).encode(), digest_size=8)
         for path, source in sources():
             if path.startswith(USED):
                 digest.update(f"\0{path}\0{source}".encode())
@@ -99,7 +100,7 @@ class ReadyBalancer:
         with without(*self.target.removed):
             for number in range(traces):
                 case = self.of(seed, number)
-                tally.add(number, case, play(case))
+                tally.add(number, case, play(case, self.target.rounds))
         rules = [("balancer", each, 0, decided[each] - before[each]) for each in labels()]
         return tally.result(tuple(row for row in rules if row[1] not in self.target.removed))
 
@@ -107,7 +108,7 @@ class ReadyBalancer:
         """Make one run again, by its number, and shrink it. The run must violate a property."""
         case = self.of(seed, run)
         with without(*self.target.removed):
-            small = shrink(case)
+            small = shrink(case, self.target.rounds)
             case_file = scenario(small)
         assert small.violation is not None, "a shrunk run violates what the run does"
         return ShrunkRun(

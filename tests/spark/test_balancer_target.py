@@ -6,6 +6,7 @@ import pickle
 from functools import cache
 from pathlib import Path
 
+import attrs
 import pytest
 
 import spark.cli.look
@@ -97,6 +98,16 @@ def test_a_hard_goal_that_is_outvoted_is_found() -> None:
     """BG-08, P-09. Only two hard goals, of which one is far exceeded, can outvote the other: one run in a thousand."""
     found = {each.property for seed in range(5) for each in unit(seed, 1000, removed=("BG-08",)).sightings}
     assert "P-09" in found
+
+
+def test_a_run_at_the_limit_of_rounds_has_no_answer(tmp_path: Path) -> None:
+    """With one round a run that planned something is not at rest: it is counted apart, and is no good end."""
+    asked = attrs.evolve(balancers(mode="safe"), depth=1)
+    summary = summarise(ran_balancers(tmp_path, asked))
+    assert {stop.reason for stop in summary.stops if stop.runs} == {"rested", "round limit"}
+    assert summary.not_judged > 50
+    assert f"{summary.not_judged} runs reached the limit of rounds" in render_summary(summary).replace("\n  ", " ")
+    assert spark.cli.run.exit_code(summary, asked, None, "") == 20
 
 
 # Findings ---------------------------------------------------------------------------------------------------------

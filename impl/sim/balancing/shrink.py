@@ -11,7 +11,7 @@ from impl.balancer.batches import BatchLimits
 from impl.balancer.goals import MIB, GoalSettings
 from impl.balancer.resources import Loads
 from impl.sim.balancing.case import BalancerCase
-from impl.sim.balancing.play import BalancerRun, play
+from impl.sim.balancing.play import ROUNDS, BalancerRun, play
 
 PLAYS = 600
 """The most runs of one shrinking. A limit of time would make the result depend on the machine."""
@@ -24,21 +24,21 @@ def size(case: BalancerCase) -> int:
     return len(case.brokers) + len(case.partitions)
 
 
-def shrink(case: BalancerCase, most: int = PLAYS) -> BalancerRun:
-    """The run of a small case that violates what the run of this case violates.
+def shrink(case: BalancerCase, rounds: int = ROUNDS) -> BalancerRun:
+    """The run of a small case that violates what the run of this case violates within a number of rounds.
 
     A cycle may become shorter, and may lose brokers.
     """
-    return _Shrinker(case, most).run()
+    return _Shrinker(case, rounds).run()
 
 
 class _Shrinker:
-    def __init__(self, case: BalancerCase, most: int) -> None:
+    def __init__(self, case: BalancerCase, rounds: int) -> None:
         self.case = case
-        self.best = play(case)
+        self.best = play(case, rounds)
         assert self.best.violation is not None, "the run violates something"
         self.violation = self.best.violation
-        self.left = most
+        self.left = PLAYS
 
     def run(self) -> BalancerRun:
         """Try all ways to make the case smaller, until none of them does."""
