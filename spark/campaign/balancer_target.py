@@ -1,6 +1,6 @@
 """The balancer on random clusters as the target of a campaign.
 
-A run is a random cluster with constant loads, planned and executed round after round: see `impl.sim.balancing`.
+A run is a random cluster with constant loads, planned and executed round after round: see `impl.sim.balancer_cases`.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from holdfast.check.walk.result import StopFigures
 from holdfast.ir.errors import UsageError
 from holdfast.ir.similar_names import did_you_mean
 from impl.rules import decided, guards, sources, without
-from impl.sim.balancing.case import BalancerCase
-from impl.sim.balancing.drawing import draw_case
-from impl.sim.balancing.play import CAPPED, ENDS, EVENTS, SITUATIONS, BalancerRun, play, title
-from impl.sim.balancing.scenario import scenario
-from impl.sim.balancing.shrink import shrink, size
-from impl.sim.balancing.text import lines
+from impl.sim.balancer_cases.case import BalancerCase
+from impl.sim.balancer_cases.drawing import draw_case
+from impl.sim.balancer_cases.play import CAPPED, ENDS, EVENTS, SITUATIONS, BalancerRun, play, title
+from impl.sim.balancer_cases.scenario import scenario
+from impl.sim.balancer_cases.shrink import shrink, size
+from impl.sim.balancer_cases.text import lines
 from impl.sim.tape import stream
 from spark.campaign.config import BALANCER_MODES, Config
 from spark.campaign.findings import ShrunkRun, signature
@@ -28,7 +28,7 @@ from spark.campaign.tables import STATE_BITS
 from spark.campaign.units import Sighting, TargetHeader, UnitResult
 from spark.campaign.words import ROUND_LIMIT
 
-USED = ("balancer/", "sim/balancing/", "sim/tape.py", "rules.py")
+USED = ("balancer/", "sim/balancer_cases/", "sim/tape.py", "rules.py")
 """The files and folders of the implementation on which a run depends."""
 
 APART = tuple(f"balancer/{name}.py" for name in ("cluster_model", "samples", "taking", "execution"))

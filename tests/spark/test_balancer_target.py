@@ -12,7 +12,7 @@ import pytest
 import spark.cli.look
 import spark.cli.run
 from holdfast.ir.errors import UsageError
-from impl.sim.balancing.play import SITUATIONS
+from impl.sim.balancer_cases.play import SITUATIONS
 from spark.campaign.balancer_target import BalancerTarget, labels
 from spark.campaign.engine import check_same
 from spark.campaign.page.html import render

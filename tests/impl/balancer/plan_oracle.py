@@ -1,6 +1,6 @@
 """An oracle for plans: it replays them on plain numbers, and knows nothing of the code that plans.
 
-The scores are those of ``impl.sim.balancing.curve``, a second reading of the rules.
+The scores are those of ``impl.sim.balancer_cases.curve``, a second reading of the rules.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import attrs
 from impl.balancer.actions import BalancerAction
 from impl.balancer.goals import GoalSettings
 from impl.balancer.snapshot import ClusterSnapshot
-from impl.sim.balancing.curve import Band, band, score
+from impl.sim.balancer_cases.curve import Band, band, score
 
 ROUNDING = 1e-9
 

@@ -15,7 +15,7 @@ from impl.balancer.merging import UnmatchedMovesError, merge
 from impl.balancer.resources import TopicPartition, topic_partition
 from impl.balancer.schedule import RoundSchedule
 from impl.rules import without
-from impl.sim.balancing.oracle import batch_problems
+from impl.sim.balancer_cases.oracle import batch_problems
 
 
 def move(name: str, source: int, destination: int) -> BalancerAction:

@@ -13,8 +13,8 @@ from impl.balancer.goals import MIB, GoalSettings
 from impl.balancer.judgement import ActionJudge
 from impl.balancer.phase import Phase
 from impl.balancer.rounds import goals_of
-from impl.sim.balancing.case import BalancerCase, Placement
-from impl.sim.balancing.play import CYCLE, NO_EFFECT, BalancerRun, PlannedRound, title
+from impl.sim.balancer_cases.case import BalancerCase, Placement
+from impl.sim.balancer_cases.play import CYCLE, NO_EFFECT, BalancerRun, PlannedRound, title
 
 KEYS = ("deviation", "threshold", "trivial", "span", "capacity", "limit")
 IN_UNITS = ("threshold", "span", "capacity")

@@ -16,8 +16,8 @@ from impl.balancer.batches import BatchLimits
 from impl.balancer.goals import GoalSettings
 from impl.balancer.resources import RESOURCES, TopicPartition
 from impl.balancer.snapshot import ClusterSnapshot
-from impl.sim.balancing.case import BalancerCase, Placement
-from impl.sim.balancing.curve import Band, band, score
+from impl.sim.balancer_cases.case import BalancerCase, Placement
+from impl.sim.balancer_cases.curve import Band, band, score
 
 NEUTRAL = 0.5
 ROUNDING = 1e-9

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from impl.balancer.batches import BatchLimits
 from impl.balancer.goals import MIB, GoalSettings
 from impl.balancer.resources import Loads
-from impl.sim.balancing.case import BalancerCase
-from impl.sim.balancing.play import ROUNDS, BalancerRun, play
+from impl.sim.balancer_cases.case import BalancerCase
+from impl.sim.balancer_cases.play import ROUNDS, BalancerRun, play
 
 PLAYS = 600
 """The most runs of one shrinking. A limit of time would make the result depend on the machine."""

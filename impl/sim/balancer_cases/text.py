@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from impl.balancer.actions import BalancerAction
 from impl.balancer.goals import MIB
 from impl.balancer.resources import Loads
-from impl.sim.balancing.play import CYCLE, NO_EFFECT, BalancerRun, title
+from impl.sim.balancer_cases.play import CYCLE, NO_EFFECT, BalancerRun, title
 
 
 def lines(run: BalancerRun) -> Iterator[str]:

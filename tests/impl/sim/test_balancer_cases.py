@@ -16,13 +16,13 @@ from impl.balancer.resources import TopicPartition, topic_partition
 from impl.balancer.rounds import RoundConfiguration, plan_round
 from impl.scenario.language import read_text
 from impl.scenario.runner import run as run_scenario
-from impl.sim.balancing.case import BalancerCase, CaseBroker, CasePartition
-from impl.sim.balancing.drawing import draw_case
-from impl.sim.balancing.oracle import RoundJudge, batch_problems
-from impl.sim.balancing.play import CAPPED, CYCLE, NO_EFFECT, RESTED, SITUATIONS, play
-from impl.sim.balancing.scenario import scenario
-from impl.sim.balancing.shrink import shrink, size
-from impl.sim.balancing.text import lines
+from impl.sim.balancer_cases.case import BalancerCase, CaseBroker, CasePartition
+from impl.sim.balancer_cases.drawing import draw_case
+from impl.sim.balancer_cases.oracle import RoundJudge, batch_problems
+from impl.sim.balancer_cases.play import CAPPED, CYCLE, NO_EFFECT, RESTED, SITUATIONS, play
+from impl.sim.balancer_cases.scenario import scenario
+from impl.sim.balancer_cases.shrink import shrink, size
+from impl.sim.balancer_cases.text import lines
 
 BOTH = (GoalSettings("NW_IN"), GoalSettings("NW_OUT"))
 

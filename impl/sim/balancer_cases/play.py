@@ -15,8 +15,8 @@ from impl.balancer.merging import UnmatchedMovesError
 from impl.balancer.resources import TopicPartition
 from impl.balancer.rounds import MakeChooser, RoundConfiguration, RoundPlan, plan_round
 from impl.rules import decided
-from impl.sim.balancing.case import BalancerCase, Placement
-from impl.sim.balancing.oracle import (
+from impl.sim.balancer_cases.case import BalancerCase, Placement
+from impl.sim.balancer_cases.oracle import (
     ALL_GAIN,
     LEAVES_BAND,
     NOT_ACCEPTED,
@@ -104,7 +104,6 @@ def play(case: BalancerCase, most: int = ROUNDS) -> BalancerRun:
         if following is None:
             return run
         placement = following
-    return run
 
 
 def title(run: BalancerRun) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from impl.balancer.batches import BatchLimits
 from impl.balancer.goals import MIB, GoalSettings
 from impl.balancer.resources import Loads, TopicPartition
-from impl.sim.balancing.case import BalancerCase, CaseBroker, CasePartition
+from impl.sim.balancer_cases.case import BalancerCase, CaseBroker, CasePartition
 from impl.sim.tape import Draw, one
 
 TOPICS = ("a", "b", "__consumer_offsets")
