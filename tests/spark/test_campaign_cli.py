@@ -198,7 +198,7 @@ REFUSED = {
         ("run", "--target", "logs", "--out", "{tmp}/a"),
         "--target logs: there is no such target; did you mean log",
     ),
-    "no target": (("run", "--target", "xyzzy", "--out", "{tmp}/a"), "give cluster, log or a name that"),
+    "no target": (("run", "--target", "xyzzy", "--out", "{tmp}/a"), "give cluster, balancer, log or a name that"),
     "a plan of logs": (("plan", "--target", "clutser", "--runs", "9", "--cores", "2"), "did you mean cluster"),
     "no steps of a cluster": (
         ("run", "--target", "cluster", "--steps", "0", "--out", "{tmp}/a"),
