@@ -30,10 +30,14 @@ class FactTable:
 
 @attrs.frozen
 class SystemPicture:
-    """A picture of a page. ``drawing``: an SVG element whose texts are escaped."""
+    """A picture of a page. ``drawing``: an SVG element whose texts are escaped.
+
+    ``kind``: a picture of loads has the colours of the page, and a plot has colours of its own.
+    """
 
     caption: str
     drawing: str
+    kind: Literal["loads", "plot"] = "loads"
 
 
 @attrs.frozen

@@ -22,6 +22,7 @@ from impl.balancer.resources import TopicPartition
 from impl.balancer.rounds import RoundPlan, plan_round
 from impl.balancer.schedule import RoundSchedule
 from impl.balancer.snapshot import ClusterSnapshot
+from impl.balancer.stages import LoadStages
 from impl.balancer.taking import take_snapshot
 from impl.byte_format import EncodingError
 from impl.errors import E
@@ -35,8 +36,9 @@ BalancerOutput = wire.Request | wire.Wake
 class BalancingRound(msgspec.Struct):
     """A round that the leader has begun. ``at``: its time in milliseconds. ``eligible``: the brokers of its average.
 
-    ``moves``: the merged plan. ``sent``: the moves that were sent to the controller. ``dropped``: those that were not
-    sent any more (AB-52). ``error``: why the round ended early, "" if it did not.
+    ``moves``: the merged plan. ``sent``: the moves that were sent to the controller. ``dropped``: those that were
+    not sent any more (AB-52). ``stages``: the loads on the way to the plan; None if there is none. ``error``: why
+    the round ended early, "" if it did not.
     """
 
     at: int
@@ -45,6 +47,7 @@ class BalancingRound(msgspec.Struct):
     sent: int = 0
     dropped: int = 0
     error: str = ""
+    stages: LoadStages | None = None
 
 
 class BalancerNode:
@@ -131,7 +134,7 @@ class BalancerNode:
             plan = None
         else:
             if plan is not None:
-                self.rounds.append(BalancingRound(now, _eligible(plan), tuple(plan.moves)))
+                self.rounds.append(BalancingRound(now, _eligible(plan), tuple(plan.moves), stages=plan.stages))
         if plan is None:
             self._schedule.ended(now)
             return self._wait()

@@ -16,6 +16,7 @@ from impl.balancer.merging import merge
 from impl.balancer.phase import Phase
 from impl.balancer.safety import exact
 from impl.balancer.snapshot import ClusterSnapshot
+from impl.balancer.stages import LoadStages, StageRecorder
 from impl.rules import rule
 
 MakeChooser = Callable[[ClusterSnapshot, ActionJudge], MoveChooser]
@@ -31,13 +32,14 @@ class RoundConfiguration(msgspec.Struct, frozen=True):
 class RoundPlan(msgspec.Struct, frozen=True):
     """``actions``: in the order in which they were applied to ``snapshot``. ``moves``: merged (AB-48).
 
-    ``goals``: the goals with the bands of the round, in the order of their phases.
+    ``goals``: the goals with the bands of the round, in the order of their phases. ``stages``: the loads on the way.
     """
 
     actions: list[BalancerAction]
     moves: list[BalancerAction]
     goals: tuple[BalancerGoal, ...]
     snapshot: ClusterSnapshot
+    stages: LoadStages
 
 
 def goals_of(snapshot: ClusterSnapshot, settings: Sequence[GoalSettings]) -> tuple[BalancerGoal, ...]:
@@ -98,6 +100,7 @@ def plan_round(
         return None
     snapshot = exact(take()) if copied.safe else take()
     goals = goals_of(snapshot, copied.goals)
+    recorder = StageRecorder(snapshot)
     actions = run_phases(
         snapshot,
         goals,
@@ -105,5 +108,6 @@ def plan_round(
         leads=leads,
         make_chooser=make_chooser,
         latest=lambda: goals_of(snapshot, configuration().goals),
+        after_phase=recorder.after_phase,
     )
-    return None if actions is None else RoundPlan(actions, merge(actions), goals, snapshot)
+    return None if actions is None else RoundPlan(actions, merge(actions), goals, snapshot, recorder.stages(goals))

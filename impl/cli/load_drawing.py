@@ -10,6 +10,8 @@ import math
 from collections.abc import Iterator, Sequence
 from html import escape
 
+from msgspec.structs import asdict, replace
+
 from impl.balancer.goals import BalancerGoal
 from impl.balancer.resources import IN, OUT
 from impl.balancer.stages import LoadStage, LoadStages
@@ -25,8 +27,9 @@ UNITS = (("GiB/s", 1 << 30), ("MiB/s", 1 << 20), ("KiB/s", 1 << 10), ("B/s", 1))
 WORDS = {IN: "bytes in", OUT: "bytes out"}
 
 
-def load_drawing(shown: LoadStages) -> str:
-    """The picture as an element of a page."""
+def load_drawing(shown: LoadStages, scale: int = 1) -> str:
+    """The picture as an element of a page. ``scale``: the bytes for which one byte of a load stands."""
+    shown = _scaled(shown, scale)
     resources = sorted({goal.resource for goal in shown.goals})
     brokers = list(shown.stages[0].loads)
     group = max(len(shown.stages) * BAR, LETTER * max((len(_name(each)) for each in brokers), default=0))
@@ -42,6 +45,17 @@ def load_drawing(shown: LoadStages) -> str:
         lines += _panel(shown.stages, goals, resource, place * (TOP + HEIGHT + FOOT) + TOP, (width, group))
     lines += _key(key, height - 8)
     return "\n".join([*lines, "</svg>"])
+
+
+def _scaled(shown: LoadStages, scale: int) -> LoadStages:
+    stages = tuple(
+        replace(each, loads={broker: (loads[0] * scale, loads[1] * scale) for broker, loads in each.loads.items()})
+        for each in shown.stages
+    )
+    bands = [
+        replace(goal.band, **{key: value * scale for key, value in asdict(goal.band).items()}) for goal in shown.goals
+    ]
+    return LoadStages(stages, tuple(replace(each, band=band) for each, band in zip(shown.goals, bands, strict=True)))
 
 
 def rate(load: float) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json as json_format
 import re
+import shlex
+from pathlib import Path
 from typing import Literal
 
 import attrs
@@ -83,9 +85,13 @@ def run(
     *,
     seed: int | None,
     without: tuple[str, ...],
+    html: Path | None,
     json: bool,
 ) -> int:
-    """Run the scenario, and print its report. Raises UsageError. ``seed`` and ``without`` belong to ``balance``."""
+    """Run the scenario, and print its report. Raises UsageError.
+
+    ``seed``, ``without`` and ``html`` belong to ``balance``.
+    """
     if options.scenario not in SCENARIOS:
         raise UsageError(f"--scenario: {unknown('scenario', str(options.scenario), SCENARIOS)}")
     if options.scenario == "zones":
@@ -97,19 +103,29 @@ def run(
             {"--tail": options.tail, "--history": history, "--version": version, "--generation": generation},
             "it belongs to --scenario migrate",
         )
-        return balance.run(_balance_question(options, seed, without), options.plot, json=json)
+        question = _balance_question(options, seed, without)
+        return balance.run(question, options.plot, html, json=json, command=_command(options, question))
     refuse({"--balancer": options.balancer}, "it belongs to --scenario balance")
-    question = _question(options, DEFAULT_HISTORY if history is None else history, version, generation)
+    study = _question(options, DEFAULT_HISTORY if history is None else history, version, generation)
     moves: list[Move] = []
     with Ticker() as ticker:
-        count = len(question.variants) * len(question.histories)
-        for move in question.run():
+        count = len(study.variants) * len(study.histories)
+        for move in study.run():
             moves.append(move)
             ticker.show(f"{len(moves)} of {count} moves")
-    say(json_format.dumps(data(question, moves), indent=2) if json else "\n".join(lines(question, moves)))
+    say(json_format.dumps(data(study, moves), indent=2) if json else "\n".join(lines(study, moves)))
     if options.plot is not None:
-        write(options.plot, plot_of(question, moves))
+        write(options.plot, plot_of(study, moves))
     return 0
+
+
+def _command(options: MoveOptions, question: BalanceQuestion) -> str:
+    """The command line of a run of ``balance``."""
+    words = ["holdfast", "simulate", "--scenario", "balance", "--seed", str(question.seed)]
+    words += ["--balancer", question.balancer] if question.balancer != "parity" else []
+    words += ["--bandwidth", options.bandwidth] if options.bandwidth is not None else []
+    words += [f"--without={label}" for label in question.without]
+    return shlex.join(words)
 
 
 def _balance_question(options: MoveOptions, seed: int | None, without: tuple[str, ...]) -> BalanceQuestion:

@@ -91,7 +91,8 @@ def simulate(
         Print the steps of the run, with their processes and times.
     html
         Write the run into this file as a page, with a timeline of clients, nodes and faults. Of several seeds, or of a
-        run that is made small, it is the run that is shown.
+        run that is made small, it is the run that is shown. With --scenario balance: with the loads over time, and in
+        each round.
     as_model
         With FILE: also show the run of this model that explains the log, up to the first event that the model does not
         allow. The log and the run are written beside FILE.
@@ -147,11 +148,11 @@ def simulate(
     if move.scenario is not None:
         given = {"FILE": file, **drawn, **shown_of_run, "--as-model": as_model}
         if move.scenario == "balance":
-            del given["--seed"], given["--without"]
+            del given["--seed"], given["--without"], given["--html"]
         _refuse(given, "it belongs to runs under faults, and --scenario has none")
         reports.refuse("a move has no verdict")
         of_move = history, clusters.version, clusters.generation
-        return move_command.run(move, *of_move, seed=seed, without=without, json=json)
+        return move_command.run(move, *of_move, seed=seed, without=without, html=html, json=json)
     _refuse({"--balancer": move.balancer}, "it belongs to --scenario balance")
     _refuse(move.given, "it belongs to --scenario migrate")
     limits = _limits(budget)

@@ -46,7 +46,7 @@ def lines(report: BalanceReport) -> list[str]:
         f"are run at a thousandth, and shown in full. Bandwidth {rate(given.bandwidth)}, operation of the store",
         f"{given.store} ms, message {given.message} ms, commit {given.commit} ms, metadata {given.metadata} ms.",
         "",
-        *(f"{at / 1_000:7.1f} s  {text}" for at, text in sorted(_events(run), key=lambda pair: pair[0])),
+        *(f"{at / 1_000:7.1f} s  {text}" for at, text in sorted(events(run), key=lambda pair: pair[0])),
         "",
         *_table(report),
         "",
@@ -56,7 +56,7 @@ def lines(report: BalanceReport) -> list[str]:
     ]
 
 
-def _events(run: BalanceRun) -> Iterator[tuple[int, str]]:
+def events(run: BalanceRun) -> Iterator[tuple[int, str]]:
     """What happens, with times since the begin of the load."""
     if run.joined is not None:
         yield run.joined - run.begin, f"broker {EMPTY} is active, without a partition"
