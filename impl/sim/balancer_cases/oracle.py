@@ -62,10 +62,10 @@ class RoundJudge:
         self._soft = [goal for goal in self._goals if not goal.hard]
         self._phase = [goals for goals in (self._hard, self._soft) if goals]
 
-    def follow(self, actions: Iterable[BalancerAction]) -> PlanViolation | None:
-        """Apply actions in turn. Returns what the first wrong one violates, or None."""
+    def follow(self, actions: Iterable[BalancerAction], *, scored: bool = True) -> PlanViolation | None:
+        """Apply actions in turn. Returns what the first wrong one violates, or None. ``scored``: they have scores."""
         for action in actions:
-            found = self._misplaced(action) or self._unhelpful(action)
+            found = self._misplaced(action) or self._unhelpful(action, scored=scored)
             if found is not None:
                 return found
             self._move(action.partition, action.destination)
@@ -136,8 +136,8 @@ class RoundJudge:
             return PlanViolation("AB-57", "a slow broker gets a partition")
         return None
 
-    def _unhelpful(self, action: BalancerAction) -> PlanViolation | None:
-        """What is wrong with the effect of an action: P-07, P-09, P-11."""
+    def _unhelpful(self, action: BalancerAction, *, scored: bool) -> PlanViolation | None:
+        """What is wrong with the effect of an action, or with its score: P-02, P-07, P-09, P-11."""
         size = self._sizes[action.partition]
         effects = [goal.effect(self._loads, size, action.source, action.destination) for goal in self._goals]
         by_goal = dict(zip((id(goal) for goal in self._goals), effects, strict=True))
@@ -150,6 +150,10 @@ class RoundJudge:
             self._phase.pop(0)
         if not self._phase:
             return PlanViolation("P-07", "an action does not help")
+        # A hard goal has a group of its own, and the score does not tell in whose phase an action was planned.
+        wrong = _badly_scored(action, effects) if scored and not self._hard else None
+        if wrong is not None:
+            return wrong
         if self._phase[0] is self._soft and self._hard:
             effects_on_hard = [by_goal[id(goal)] for goal in self._hard]
             if _mean(effects_on_hard) < NEUTRAL - _tolerance(effects_on_hard):
@@ -235,6 +239,15 @@ class _JudgedGoal:
         # load at the very bound of the band may count as outside.
         margin = self.settings.deviation * self._sum * (1 - RELATIVE)
         return max(abs(self._sum - self._count * load), margin)
+
+
+def _badly_scored(action: BalancerAction, effects: Sequence[_Effect]) -> PlanViolation | None:
+    """What is wrong with the score of an action, where all goals are soft and form one group (P-02, AB-36)."""
+    if action.score is None or not 0 < action.score < 1:
+        return PlanViolation("P-02", "the score of an action is not between 0 and 1")
+    if abs(action.score - _mean(effects)) > _tolerance(effects):
+        return PlanViolation("AB-36", "the score of an action is not the mean over its goals")
+    return None
 
 
 def _mean(effects: Sequence[_Effect]) -> float:

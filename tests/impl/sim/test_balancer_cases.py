@@ -138,7 +138,18 @@ def test_an_oracle_objects_to_a_wrong_action(
     of: BalancerCase, actions: list[BalancerAction], label: str | None
 ) -> None:
     """Each action is judged after those before it. An exchange of roles, and a partition without load, do not help."""
-    found = RoundJudge(of, of.start()).follow(actions)
+    found = RoundJudge(of, of.start()).follow(actions, scored=False)
+    assert (None if found is None else found.label) == label
+
+
+@pytest.mark.parametrize(
+    ("score", "label"), [(None, "P-02"), (1.0, "P-02"), (-1.0, "P-02"), (0.5, "AB-36"), (0.55, "AB-36"), ("own", None)]
+)
+def test_an_oracle_objects_to_a_wrong_score(score: float | str | None, label: str | None) -> None:
+    """The score of an action is the mean over its goals, by the second reading of the curve."""
+    planned = play(NEW).rounds[0].actions[0]
+    action = planned if score == "own" else replace(planned, score=score)
+    found = RoundJudge(NEW, NEW.start()).follow([action])
     assert (None if found is None else found.label) == label
 
 
@@ -150,7 +161,7 @@ def test_a_load_at_the_bound_of_the_band_may_count_as_outside() -> None:
         pinned = (1193978498.0, load, 1203765207.0 - part.loads[0])
         brokers = tuple(CaseBroker(number, (each, 0.0)) for number, each in enumerate(pinned))
         of = BalancerCase(brokers, (part,), goals)
-        found = RoundJudge(of, of.start()).follow([move("t-0", 2, 1)])
+        found = RoundJudge(of, of.start()).follow([move("t-0", 2, 1)], scored=False)
         assert (None if found is None else found.label) == label
 
 
@@ -161,10 +172,10 @@ def test_an_oracle_objects_to_a_broken_hard_goal() -> None:
     hard = replace(cluster, goals=(capacity, *BOTH))
     wrong = [move("t-0", 0, 1)]
 
-    found = RoundJudge(hard, hard.start()).follow(wrong)
+    found = RoundJudge(hard, hard.start()).follow(wrong, scored=False)
     assert found is not None
     assert found.label == "P-09"
-    assert RoundJudge(cluster, cluster.start()).follow(wrong) is None
+    assert RoundJudge(cluster, cluster.start()).follow(wrong, scored=False) is None
 
 
 def test_an_oracle_objects_to_a_harmed_group() -> None:
@@ -172,10 +183,10 @@ def test_an_oracle_objects_to_a_harmed_group() -> None:
     limited = case([(0, 0), (30, 0)], {f"t-{number}": (0, 0, 10) for number in range(4)} | {"u-0": (0, 10, 30)})
     hard = replace(limited, goals=(GoalSettings("CAPACITY_IN", capacity=100.0 * MIB), *BOTH))
 
-    found = RoundJudge(hard, hard.start()).follow([move("u-0", 0, 1)])
+    found = RoundJudge(hard, hard.start()).follow([move("u-0", 0, 1)], scored=False)
     assert found is not None
     assert found.label == "P-11"
-    assert RoundJudge(limited, limited.start()).follow([move("u-0", 0, 1)]) is None
+    assert RoundJudge(limited, limited.start()).follow([move("u-0", 0, 1)], scored=False) is None
 
 
 def test_an_oracle_objects_to_a_wrong_snapshot_and_to_wrong_moves() -> None:
