@@ -76,7 +76,7 @@ def test_parity_circles_and_the_safe_mode_rests() -> None:
 @pytest.mark.parametrize(
     ("removed", "label"),
     [
-        ("BG-05", "P-07"),
+        ("BG-05", "AB-36"),
         ("BG-07", "P-07"),
         ("BG-09", "P-11"),
         ("BG-10", "AB-57"),
