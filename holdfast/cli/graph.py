@@ -41,7 +41,7 @@ def graph(
     scope
         The scope to draw; otherwise tiny or, if there is none, default.
     depth
-        Draw a part of the graph: the states at most so many steps from the start, and the steps between them.
+        Draw a part of the graph: the states at most N steps from the start, and the steps between them.
     variant
         Choose a named variant of the model. May be repeated.
     without

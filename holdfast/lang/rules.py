@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 
 from holdfast.ir.marks import MARK
 
@@ -63,7 +63,7 @@ def require(cond: bool, label: str | None = None, error: Enum | None = None) -> 
         return
     if label is None:
         at = _calling_place()
-        raise Refused(f"{os.path.basename(at.file)}:{at.line}", error, at)  # noqa: PTH119 - a path is slow here
+        raise Refused(f"{Path(at.file).name}:{at.line}", error, at)
     if not _is_removed(label):
         raise Refused(label, error)
 

@@ -89,7 +89,7 @@ class DrawnGraph:
 
 
 def drawn_graph(system: System, scope: Scope, depth: int | None = None) -> DrawnGraph:
-    """Draw the graph of all reachable states, or of those that are at most ``depth`` steps from the start.
+    """Draw the graph of all reachable states, or the states at most ``depth`` steps from the start.
 
     Raises UsageError if there are too many states or steps to draw.
     """

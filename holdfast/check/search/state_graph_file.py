@@ -27,9 +27,10 @@ SUFFIXES = (".dot", ".graphml")
 
 
 class TooManyStatesError(UsageError):
-    """There are more states than the limit. ``depth``: so many steps from the start there are not too many.
+    """There are more states than the limit.
 
-    It is negative if there are too many initial states.
+    ``depth``: the largest number of steps from the start within which the limit holds. It is negative if there are too
+    many initial states.
     """
 
     def __init__(self, message: str, depth: int) -> None:
@@ -60,8 +61,8 @@ def check_suffix(path: Path) -> None:
 def state_graph(system: System, scope: Scope, *, limit: int = LIMIT, depth: int | None = None) -> NumberedGraph:
     """The graph of all reachable states, with a node for each state and an edge for each step.
 
-    With ``depth``, the graph has only the states that are at most so many steps from an initial one, and the steps
-    between them.
+    With ``depth``, the graph has only the states at most ``depth`` steps from an initial one, and the steps between
+    them.
 
     Attributes of a node: ``label``, the cells that are not False, None or 0; ``initial``; ``depth``, the least number
     of steps to it; ``violates``, the names of the invariants and lemmas that fail in the state; ``reaches``, the names
