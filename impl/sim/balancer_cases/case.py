@@ -42,17 +42,13 @@ class CasePartition(msgspec.Struct, frozen=True):
 
 
 class BalancerCase(msgspec.Struct, frozen=True):
-    """``brokers`` by id, ``partitions`` by name. ``safe``: whether the safe mode plans.
-
-    ``again``: whether the first round is planned a second time, for a comparison. That takes as long as several rounds.
-    """
+    """``brokers`` by id, ``partitions`` by name. ``safe``: whether the safe mode plans."""
 
     brokers: tuple[CaseBroker, ...]
     partitions: tuple[CasePartition, ...]
     goals: tuple[GoalSettings, ...]
     limits: BatchLimits = BatchLimits()
     safe: bool = False
-    again: bool = False
 
     @property
     def eligible(self) -> tuple[int, ...]:

@@ -15,8 +15,8 @@ USAGE = ("NW_IN", "NW_OUT")
 GOALS = (*(USAGE,) * 12, ("NW_OUT", "NW_IN"), USAGE[:1], USAGE[1:])
 """The usage goals of a case, the shipped pair most often."""
 HARD = (("CAPACITY_IN",), ("CAPACITY_OUT",), ("CAPACITY_IN", "CAPACITY_OUT"))
-HARD_SHARE, AGAIN_SHARE = 0.1, 0.1
-"""The shares of cases with a hard goal, and of those that are planned a second time."""
+HARD_SHARE = 0.1
+"""The share of cases with a hard goal."""
 PARTITIONS = 30
 IDS = 20
 
@@ -69,7 +69,7 @@ def draw_case(
     goals = draw_settings(draw, one(draw, GOALS))
     if has_hard:
         goals = (*goals, *_hard(draw, members, parts))
-    return BalancerCase(members, tuple(parts), goals, _limits(draw), safe, draw() < AGAIN_SHARE)
+    return BalancerCase(members, tuple(parts), goals, _limits(draw), safe)
 
 
 def draw_settings(draw: Draw, names: Sequence[str] = USAGE) -> tuple[GoalSettings, ...]:

@@ -16,6 +16,7 @@ from impl.balancer.resources import TopicPartition
 from impl.balancer.rounds import MakeChooser, RoundConfiguration, RoundPlan, plan_round
 from impl.rules import decided
 from impl.sim.balancer_cases.case import BalancerCase, Placement
+from impl.sim.balancer_cases.curve_oracle import judge_scores
 from impl.sim.balancer_cases.oracle import (
     ALL_GAIN,
     LEAVES_BAND,
@@ -129,8 +130,9 @@ def _round(run: BalancerRun, placement: dict[TopicPartition, int]) -> dict[Topic
     run.rounds.append(planned)
     reached = {DECIDED[label] for label in decided if label in DECIDED and decided[label] > before[label]}
     found = _judged(placement, plan, judge) or _badly_cut(case, plan.moves, cut)
-    if found is None and case.again and len(run.rounds) == 1:
-        found = _planned_otherwise(case, placement, plan)
+    if found is None and len(run.rounds) == 1:
+        # Later rounds differ only in their placements, and would take most of the time.
+        found = judge_scores(case) or _planned_otherwise(case, placement, plan)
     if len(cut) > 1:
         reached.add("several batches")
     if not plan.actions:
