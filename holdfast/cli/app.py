@@ -108,7 +108,7 @@ def main(argv: Sequence[str]) -> int:
     except CycloptsError as error:
         return _end(USAGE, f"{_usage(error)} (see `{_command(argv)} --help`)")
     except HoldfastError as error:
-        return _end(error.exit_code, str(error))
+        return _end(error.exit_code, *error.lines)
     except KeyboardInterrupt:
         return _interrupted(said)
     except OSError as error:
@@ -162,8 +162,9 @@ def _import_verbs() -> None:
         app[verb]
 
 
-def _end(code: int, problem: str) -> int:
-    note(f"holdfast: {_shortened(' '.join(problem.split()))}")
+def _end(code: int, *problems: str) -> int:
+    for problem in problems:
+        note(f"holdfast: {_shortened(' '.join(problem.split()))}")
     return code
 
 

@@ -6,12 +6,16 @@ correct the model from the message alone.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import attrs
 
 MOST_QUOTED = 300
 """Characters of the longest text of an exception that is quoted whole."""
+
+MOST_TOLD = 20
+"""How many errors of one model a message tells; it says how many more there are."""
 
 
 @attrs.frozen
@@ -32,6 +36,11 @@ class HoldfastError(Exception):
     exit_code: ClassVar[int]
     """The exit code of a command that ends with this error."""
 
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The message, one line for each error that it tells."""
+        return (str(self),)
+
 
 class ModelError(HoldfastError):
     """The model is outside the language (exit code 150).
@@ -48,6 +57,45 @@ class ModelError(HoldfastError):
         self.problem = problem
         self.remedy = remedy
         super().__init__(f"{place}: {construct}: {problem}; {remedy}")
+
+    @property
+    def errors(self) -> tuple[ModelError, ...]:
+        """All errors that it tells: itself, or the parts of a ``ModelErrors``."""
+        return (self,)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # An exception is pickled with its text alone, and this one is made from the parts of the text.
+        return type(self), (self.place, self.construct, self.problem, self.remedy)
+
+
+class ModelErrors(ModelError):
+    """Several errors of one model, in the order of the source. Its parts are those of the first one.
+
+    Its text has a line for each of the first ``MOST_TOLD`` errors, and a line with the number of the others.
+    """
+
+    def __init__(self, errors: Sequence[ModelError]) -> None:
+        first = errors[0]
+        super().__init__(first.place, first.construct, first.problem, first.remedy)
+        self._errors = tuple(errors)
+        self.args = ("\n".join(self.lines),)
+
+    @property
+    def errors(self) -> tuple[ModelError, ...]:
+        """All of them."""
+        return self._errors
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The lines of the text."""
+        told = [str(error) for error in self.errors[:MOST_TOLD]]
+        more = len(self.errors) - MOST_TOLD
+        if more > 0:
+            told.append(f"{self.place.file}: {more} more error{'s' if more > 1 else ''}; mend these first")
+        return tuple(told)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.errors,)
 
 
 class UsageError(HoldfastError):

@@ -217,7 +217,7 @@ def _open_own(run: ForeignRun, said: RunHeader, wanted: RunSource | None) -> Loa
     except HoldfastError as error:
         if wanted is not None:
             raise
-        gone = f"the model {source.target} is not here as the file names it ({error}); the file alone is shown"
+        gone = f"the model {source.target} is not here as the file names it ({error.lines[0]}); the file alone is shown"
         return LoadedRun(run.trace(), None, gone)
     known = source == said.source
     replayer = Replayer(

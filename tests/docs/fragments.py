@@ -71,12 +71,13 @@ class Compiler:
             raise AssertionError(f"the block that begins in line {block.first + 1} is refused: {error}") from error
 
     def message(self, code: str) -> str:
-        """The compiler's message about the code, without its place."""
+        """The compiler's message about the code, without its place: a line for each error."""
         path, name = self._write(code)
         try:
             compile_model(load_model(f"{path}:{name}"))
         except ModelError as error:
-            return FILES.sub("table.py", f"{error.construct}: {error.problem}; {error.remedy}")
+            told = [f"{each.construct}: {each.problem}; {each.remedy}" for each in error.errors]
+            return FILES.sub("table.py", "\n".join(told))
         return "nothing; it compiles"
 
     def _write(self, code: str) -> tuple[Path, str]:

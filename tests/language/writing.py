@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from holdfast.ir.compile import compile_model
+from holdfast.ir.errors import ModelError
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import Action, Property, System
@@ -92,3 +93,12 @@ def idle_actions(system: System, scope: str = "tiny", states: int = 60) -> list[
         for action, successors in zip(system.actions, interpreter.successors, strict=True)
         if all(after == state for state in looked_at for after, _ in successors(state))
     ]
+
+
+def errors_of(folder: Path, source: str) -> list[str]:
+    """The text of each error for which the model is refused."""
+    try:
+        compiled(folder, source)
+    except ModelError as refused:
+        return [str(error) for error in refused.errors]
+    return []

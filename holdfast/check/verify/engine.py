@@ -26,7 +26,7 @@ def run(folder: Path, job: VerifyJob, *, slow: bool) -> JobResult:
     try:
         opinion, outcome = make(folder, job, slow=slow)
     except HoldfastError as error:
-        said = (f"{job.name}: {error}",)
+        said = tuple(f"{job.name}: {line}" for line in error.lines)
         is_open = isinstance(error, UsageError) or error.exit_code == OUT_OF_BUDGET
         opinion = Opinion("", (), said) if is_open else Opinion("", said)
     except Exception as error:  # noqa: BLE001 - an engine that breaks down must not hide what the others say

@@ -111,7 +111,7 @@ def measure(folder: Path, entry: ManifestEntry) -> PinnedOutcome:
         system = compiled(folder, wanted)
         return outcome(_asked(wanted, system, budget))
     except HoldfastError as error:
-        return PinnedOutcome("error", error.exit_code, error=str(error))
+        return PinnedOutcome("error", error.exit_code, error=error.lines[0])
 
 
 def outcome(result: Result | LiveResult) -> PinnedOutcome:

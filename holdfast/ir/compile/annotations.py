@@ -9,6 +9,7 @@ from typing import Any
 import attrs
 
 from holdfast.ir.compile.source import Module
+from holdfast.ir.errors import ModelError
 from holdfast.ir.marks import MARK
 from holdfast.ir.types import BOOL, BUDGET, EnumType, IntType, Key, NatType, OptionalType, Plain, Scalar, SortType
 
@@ -22,6 +23,7 @@ class Types:
     """The types that a model uses, by the Python class that declares them. Reading an annotation adds its types."""
 
     known: dict[type, Plain] = attrs.field(factory=dict)
+    _refused: dict[type, ModelError] = attrs.field(factory=dict, init=False)
 
     def of_class(self, cls: object, module: Module, node: ast.AST) -> Plain:
         """The type that a Python class stands for. Raises ModelError if the class is no type of the language."""
@@ -31,11 +33,18 @@ class Types:
             module.refuse(node, "this is not a type", "use bool, an Enum, or a class of Sort, Nat or Int")
         if cls in self.known:
             return self.known[cls]
-        made = _declared(cls, module, node)
-        # The transition system knows a type by its name only, so names are unique.
-        for other, taken in self.known.items():
-            if str(taken) == str(made):
-                module.refuse(node, f"two types are called {made} ({other.__module__} has the other)", "rename one")
+        if cls in self._refused:
+            raise self._refused[cls]  # its declaration is wrong once, and not at each use
+        try:
+            made = _declared(cls, module, node)
+            # The transition system knows a type by its name only, so names are unique.
+            for other, taken in self.known.items():
+                if str(taken) == str(made):
+                    module.refuse(node, f"two types are called {made} ({other.__module__} has the other)", "rename one")
+        except ModelError as error:
+            if cls.__name__ not in BUILTINS:
+                self._refused[cls] = error
+            raise
         self.known[cls] = made
         return made
 

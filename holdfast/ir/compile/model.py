@@ -6,8 +6,6 @@ import ast
 import itertools
 from collections.abc import Iterable, Sequence
 
-import attrs
-
 from holdfast.ir.compile.annotations import FieldType, Types, field_type, plain
 from holdfast.ir.compile.bodies import BodyCompiler
 from holdfast.ir.compile.checks import (
@@ -25,50 +23,66 @@ from holdfast.ir.compile.helpers import check_returns, parameters
 from holdfast.ir.compile.outcomes import read_outcomes
 from holdfast.ir.compile.overrides import check_overrides
 from holdfast.ir.compile.properties import compile_property
+from holdfast.ir.compile.refusals import Refusals
+from holdfast.ir.compile.rules import labelled_rules
 from holdfast.ir.compile.scopes import read_scopes
 from holdfast.ir.compile.simplify import fold_body
 from holdfast.ir.compile.source import ClassSource, Member, SourceField, read_class
 from holdfast.ir.errors import ModelError, UsageError
-from holdfast.ir.expr import TRUE, Expr, Name, Ruled, walk
+from holdfast.ir.expr import Expr, Name
 from holdfast.ir.marks import ActionMark, InitMark, PropertyMark, VariantMark
-from holdfast.ir.stmt import Require, Stmt, direct_expressions, statements
-from holdfast.ir.system import Action, Param, Rule, System, Var
+from holdfast.ir.stmt import Stmt
+from holdfast.ir.system import Action, Param, Property, Rule, System, Var
 from holdfast.ir.types import EnumType, IntType, NatType, SortType
 
 
 def compile_model(cls: type, *, variants: Sequence[str] = ()) -> System:
     """The transition system of a model in the given variants.
 
-    Raises ModelError if the model is outside the language. Raises UsageError for an unknown variant, and for two
-    variants that replace the same action.
+    Raises ModelError if the model is outside the language: for several errors a ``ModelErrors``, with the first one of
+    each field, method and scope. Raises UsageError for an unknown variant, and for two variants that replace the same
+    action.
     """
-    source = read_class(cls)
-    check_overrides(cls, source)
-    try:
-        return _Compiler(cls, source, variants).system()
-    except RecursionError:
-        source.module.refuse(
-            source.node,
-            "an expression is nested too deeply, or helpers call one another too often",
-            "split it into locals",
-            f"class {cls.__name__}",
-        )
+    refusals = Refusals()
+    source = read_class(cls, refusals)
+    check_overrides(cls, source, refusals)
+    system: System | None = None
+    with refusals.collect():
+        try:
+            system = _Compiler(cls, source, variants, refusals).system()
+        except RecursionError:
+            source.module.refuse(
+                source.node,
+                "an expression is nested too deeply, or helpers call one another too often",
+                "split it into locals",
+                f"class {cls.__name__}",
+            )
+    refusals.raise_all()
+    assert system is not None, "without an error there is a system"
+    return system
 
 
 class _Compiler:
     """Compiles one model in one choice of variants."""
 
-    def __init__(self, cls: type, source: ClassSource, chosen: Sequence[str]) -> None:
+    def __init__(self, cls: type, source: ClassSource, chosen: Sequence[str], refusals: Refusals) -> None:
         self.cls = cls
         self.source = source
+        self.refusals = refusals
+        if not refusals:  # a refused method may be the initial condition
+            with refusals.collect():
+                self._check_init()
         self.types = Types()
-        self.kinds: dict[str, FieldType] = {
-            name: field_type(field.node.annotation, field.module, self.types)
-            for name, field in self.source.fields.items()
-        }
+        self.kinds: dict[str, FieldType] = {}
+        for name, field in self.source.fields.items():
+            with refusals.collect(name):
+                self.kinds[name] = field_type(field.node.annotation, field.module, self.types)
+                self._check_field(name, field)
+        refusals.spread({member.name: member.node for member in source.members.values() if member.mark is None})
         self.offered = self._offered()
         for name in chosen:
             if name not in self.offered:
+                refusals.raise_all()  # a refused field or method may be the variant
                 known = ", ".join(self.offered) or "none"
                 raise UsageError(f"{cls.__name__} has no variant {name!r}; it has: {known}")
         self.chosen = tuple(name for name in self.offered if name in chosen)
@@ -99,12 +113,13 @@ class _Compiler:
         return Context(self.types, fields, self.source.members, {})
 
     def system(self) -> System:
-        for name, field in self.source.fields.items():
-            self._check_field(name, field)
+        """The system. If something is refused, what this leaves out may be missing in it."""
+        refusals = self.refusals
         context = self._context()
         actions = tuple(self._actions(context))
-        init = self._init(context)
-        properties = tuple(compile_property(member, context, actions) for member in self._marked(PropertyMark))
+        starts = tuple(self._init(context))
+        init = starts[0] if starts else Action("init", (), (), "", self.source.module.place(self.source.node))
+        properties = tuple(self._properties(context, actions))
         others = tuple(self._left_out())
         written = written_variables(actions)
         fields = tuple(self._variables(written, written_variables([init])))
@@ -113,22 +128,26 @@ class _Compiler:
         foreign = written_variables(others) - used_variables((init, *actions), properties)
         variables = tuple(var for var in fields if var.name not in foreign)
         by_name = {var.name: var for var in variables}
-        for action in (init, *actions):
-            check_loops(action.body)
-            check_ghosts(action, by_name)
-        check_initial(init, by_name, written)
+        for action in (init, *actions, *others):
+            with refusals.collect(action.name):
+                check_loops(action.body)
+                check_ghosts(action, all_by_name)
+        if starts:
+            with refusals.collect("init"):
+                check_initial(init, by_name, written)
         for prop in properties:
             if prop.kind == "assume":
-                check_assumption(prop.name, prop.body, prop.at, by_name)
-        for action in others:
-            check_loops(action.body)
-            check_ghosts(action, all_by_name)
-        scopes = read_scopes(self.cls, self.source, self.types, variables, actions)
+                with refusals.collect(prop.name):
+                    check_assumption(prop.name, prop.body, prop.at, by_name)
+        names = [member.name for member in self._taken()]
+        scopes = read_scopes(self.cls, self.source, self.types, variables, names, refusals)
         for action in (init, *actions, *others):
-            check_ghost_literals(action, all_by_name, scopes.values())
-        of_runs = {name: scope for name, scope in scopes.items() if scope.depth is not None}
-        rules = tuple(_rules(init, actions))
+            with refusals.collect(action.name):
+                check_ghost_literals(action, all_by_name, scopes.values())
+        rules = tuple(labelled_rules(init, actions))
         self._check_labels(rules)
+        refusals.raise_all()  # the outcomes of mutants name rules and properties, of which some would be missing
+        of_runs = {name: scope for name, scope in scopes.items() if scope.depth is not None}
         labelled = tuple(rule for rule in rules if rule.has_label)
         outcomes = read_outcomes(self.cls, self.source, labelled, properties, self.offered, whole=not self.chosen)
         kinds = self.types.known.values()  # complete only now: compiling the bodies adds the types that they name
@@ -158,9 +177,17 @@ class _Compiler:
         """Refuse a label that is the name of a variant too: a mutant's name stands for one of them."""
         for rule in rules:
             if rule.label in self.offered:
-                raise ModelError(rule.at, rule.label, "a variant has this name too", "give one of them another name")
+                with self.refusals.collect():
+                    raise ModelError(
+                        rule.at, rule.label, "a variant has this name too", "give one of them another name"
+                    )
 
     # State ----------------------------------------------------------------------------------------------------
+
+    def _check_init(self) -> None:
+        module, node = self.source.module, self.source.node
+        if not self._marked(InitMark):
+            module.refuse(node, "the model has no initial condition", "write an @init method", f"class {node.name}")
 
     def _check_field(self, name: str, field: SourceField) -> None:
         module, node = field.module, field.node
@@ -178,20 +205,44 @@ class _Compiler:
                     name, kind.keys, kind.value, kind.ghost, name not in written, given, field.module.place(field.node)
                 )
 
-    # Actions --------------------------------------------------------------------------------------------------
+    # Methods --------------------------------------------------------------------------------------------------
+
+    def _taken(self) -> Iterable[Member]:
+        """The actions in the chosen variants, as the class declares them."""
+        for member in self._marked(ActionMark):
+            assert isinstance(member.mark, ActionMark)
+            if member.mark.variant in (None, *self.chosen):
+                yield member
+
+    def _judged(self, member: Member) -> bool:
+        """Whether to compile a method. If it mentions a refused name, an error in it may only follow from that one."""
+        if member.name not in self.refusals.names and not self.refusals.concern(member.node):
+            return True
+        self.refusals.names.add(member.name)
+        return False
+
+    def _properties(self, context: Context, actions: tuple[Action, ...]) -> Iterable[Property]:
+        for member in self._marked(PropertyMark):
+            assert isinstance(member.mark, PropertyMark)
+            if self._judged(member) and member.mark.of not in self.refusals.names:
+                with self.refusals.collect(member.name):
+                    yield compile_property(member, context, actions)
 
     def _actions(self, context: Context) -> Iterable[Action]:
         replaced = self._replacements()
-        for member in self._marked(ActionMark):
-            mark = member.mark
+        for declared in self._taken():
+            mark = declared.mark
             assert isinstance(mark, ActionMark)
-            if mark.variant not in (None, *self.chosen):
+            member = replaced.get(declared.name, declared)
+            if not self._judged(member):
+                self.refusals.names.add(declared.name)
                 continue
-            if member.name == "init":
-                member.module.refuse(
-                    member.node, "the initial condition has this name", "give the action another name", "def init"
-                )
-            yield self._action(replaced.get(member.name, member), member.name, mark, context)
+            with self.refusals.collect(declared.name):
+                if declared.name == "init":
+                    declared.module.refuse(
+                        declared.node, "the initial condition has this name", "give the action another name", "def init"
+                    )
+                yield self._action(member, declared.name, mark, context)
 
     def _replacements(self) -> dict[str, Member]:
         """The methods that replace actions in the chosen variants, by the name of the action."""
@@ -200,30 +251,40 @@ class _Compiler:
         for member in self._marked(VariantMark):
             mark = member.mark
             assert isinstance(mark, VariantMark)
-            target = self.source.members.get(mark.replaces)
-            if target is None or not isinstance(target.mark, ActionMark):
-                member.module.refuse(
-                    member.node,
-                    f"there is no action {mark.replaces} to replace",
-                    "name an action",
-                    f"variant {mark.name}",
-                )
-            twin = seen.setdefault((mark.name, mark.replaces), member)
-            if twin is not member:
-                member.module.refuse(
-                    member.node,
-                    f"{twin.name} replaces {mark.replaces} in this variant too",
-                    "keep one, or give it a variant of its own",
-                    f"variant {mark.name}",
-                )
-            if mark.name in self.chosen:
-                other = found.setdefault(mark.replaces, member).mark
-                assert isinstance(other, VariantMark)
-                if other is not mark:
-                    raise UsageError(
-                        f"the variants {other.name} and {mark.name} both replace the action {mark.replaces}; choose one"
-                    )
+            with self.refusals.collect(member.name):
+                self._check_replacement(member, mark, seen)
+                if mark.name in self.chosen:
+                    other = found.setdefault(mark.replaces, member).mark
+                    assert isinstance(other, VariantMark)
+                    if other is not mark:
+                        raise UsageError(
+                            f"the variants {other.name} and {mark.name} both replace the action {mark.replaces}; "
+                            "choose one"
+                        )
         return found
+
+    def _check_replacement(self, member: Member, mark: VariantMark, seen: dict[tuple[str, str], Member]) -> None:
+        """Refuse a method that replaces no action, or one that another method replaces in the same variant."""
+        if self._target(mark) is None and mark.replaces not in self.refusals.names:
+            member.module.refuse(
+                member.node,
+                f"there is no action {mark.replaces} to replace",
+                "name an action",
+                f"variant {mark.name}",
+            )
+        twin = seen.setdefault((mark.name, mark.replaces), member)
+        if twin is not member:
+            member.module.refuse(
+                member.node,
+                f"{twin.name} replaces {mark.replaces} in this variant too",
+                "keep one, or give it a variant of its own",
+                f"variant {mark.name}",
+            )
+
+    def _target(self, mark: VariantMark) -> Member | None:
+        """The action that a method replaces."""
+        target = self.source.members.get(mark.replaces)
+        return target if target is not None and isinstance(target.mark, ActionMark) else None
 
     def _left_out(self) -> Iterable[Action]:
         """The actions of other variants, and the actions that the chosen variants replace.
@@ -233,12 +294,18 @@ class _Compiler:
         for member in self.source.members.values():
             mark = member.mark
             if isinstance(mark, ActionMark) and mark.variant not in (None, *self.chosen):
-                yield self._action(member, member.name, mark, self._context())
+                yield from self._other(member, member.name, mark)
             if isinstance(mark, VariantMark):
-                replaced = self.source.members[mark.replaces]
-                assert isinstance(replaced.mark, ActionMark)
-                left_out = replaced if mark.name in self.chosen else member
-                yield self._action(left_out, mark.replaces, replaced.mark, self._context())
+                replaced = self._target(mark)
+                if replaced is not None:
+                    assert isinstance(replaced.mark, ActionMark)
+                    left_out = replaced if mark.name in self.chosen else member
+                    yield from self._other(left_out, mark.replaces, replaced.mark)
+
+    def _other(self, member: Member, name: str, mark: ActionMark) -> Iterable[Action]:
+        if self._judged(member):
+            with self.refusals.collect(member.name):
+                yield self._action(member, name, mark, self._context())
 
     def _action(self, member: Member, name: str, mark: ActionMark, context: Context) -> Action:
         if mark.fair not in (None, "weak", "strong"):
@@ -265,31 +332,42 @@ class _Compiler:
         at = member.module.place(member.node)
         return Action(name, params, body, member.doc, at, mark.fair, mark.per, mark.idempotent)
 
-    def _init(self, context: Context) -> Action:
+    def _init(self, context: Context) -> Iterable[Action]:
+        """The initial condition, unless a part of it is refused."""
         members = self._marked(InitMark)
-        module, node = self.source.module, self.source.node
-        if not members:
-            module.refuse(node, "the model has no initial condition", "write an @init method", f"class {node.name}")
         bodies = BodyCompiler(context)
         shared: dict[str, Param] = {}
-        choices: list[dict[str, Expr]] = []
+        judged: list[tuple[Member, dict[str, Expr]]] = []
         # All parameters get their names before any body is compiled, so that no local takes the name of a parameter of
         # another initial condition.
         for member in members:
-            check_returns(member, "None")
-            params, names = self._params(member, bodies.expressions, shared)
-            choices.append(names)
-            for param in params:
-                if shared.setdefault(param.name, param) != param:
-                    member.module.refuse(
-                        member.node,
-                        f"another initial condition has a parameter {param.name} of type {shared[param.name].type}",
-                        "give one of them another name",
-                        f"def {member.name}",
-                    )
-        body = [stmt for member, names in zip(members, choices, strict=True) for stmt in bodies.body(member, names)]
-        at = members[-1].module.place(members[-1].node)
-        return Action("init", tuple(shared.values()), fold_body(tuple(body)), members[-1].doc, at)
+            if self._judged(member):
+                with self.refusals.collect(member.name):
+                    judged.append((member, self._choices(member, bodies.expressions, shared)))
+        parts: list[tuple[Stmt, ...]] = []
+        for member, names in judged:
+            with self.refusals.collect(member.name):
+                parts.append(bodies.body(member, names))
+        if members and len(parts) == len(members):
+            at = members[-1].module.place(members[-1].node)
+            body = tuple(itertools.chain.from_iterable(parts))
+            yield Action("init", tuple(shared.values()), fold_body(body), members[-1].doc, at)
+        else:
+            self.refusals.names.update(member.name for member in members)
+
+    def _choices(self, member: Member, expressions_: Expressions, shared: dict[str, Param]) -> dict[str, Expr]:
+        """The parameters of one initial condition, which are added to ``shared``."""
+        check_returns(member, "None")
+        params, names = self._params(member, expressions_, shared)
+        for param in params:
+            if shared.setdefault(param.name, param) != param:
+                member.module.refuse(
+                    member.node,
+                    f"another initial condition has a parameter {param.name} of type {shared[param.name].type}",
+                    "give one of them another name",
+                    f"def {member.name}",
+                )
+        return names
 
     def _params(
         self, member: Member, expressions_: Expressions, shared: dict[str, Param] | None = None
@@ -309,27 +387,6 @@ class _Compiler:
                 expressions_.fresh(arg.arg)  # reserves the name
             names[arg.arg] = Name(arg.arg, kind)
         return tuple(params), names
-
-
-def _rules(init: Action, actions: tuple[Action, ...]) -> Iterable[Rule]:
-    """The labelled rules of a system, in the order of their first use."""
-    found: dict[str, Rule] = {}
-    for action in (init, *actions):
-        for stmt in statements(action.body):
-            for rule in _rules_in(stmt):
-                known = found.get(rule.label, rule)
-                served = known.actions if action.name in known.actions else (*known.actions, action.name)
-                found[rule.label] = attrs.evolve(known, actions=served)
-    return found.values()
-
-
-def _rules_in(stmt: Stmt) -> Iterable[Rule]:
-    """The rules in the statement itself, not in statements nested in it; ``_rules`` adds their actions."""
-    if isinstance(stmt, Require):
-        yield Rule(stmt.label, "require", stmt.error, stmt.at, ())
-    for expr in itertools.chain.from_iterable(walk(outer) for outer in direct_expressions(stmt)):
-        if isinstance(expr, Ruled):
-            yield Rule(expr.label, "effect" if expr.arg == TRUE else "condition", None, stmt.at, ())
 
 
 def _first_line(doc: str) -> str:

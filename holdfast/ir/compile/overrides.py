@@ -7,26 +7,33 @@ decorators. If the ignored method is an invariant, the model would lose it silen
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
+from holdfast.ir.compile.refusals import Refusals
 from holdfast.ir.compile.source import ClassSource, Member
 from holdfast.ir.marks import ActionMark, InitMark, PropertyMark, VariantMark
 
 
-def check_overrides(cls: type, source: ClassSource) -> None:
+def check_overrides(cls: type, source: ClassSource, refusals: Refusals) -> None:
     """Refuse a method that would silently drop an action, an initial condition, a variant or a property."""
     for name, definitions in source.definitions.items():
-        taken, _ = definitions[-1]
-        # With several bases the definition that Python takes may be in a class unrelated to the others.
-        for owner, _ in definitions:
-            if not issubclass(taken, owner):
-                source.module.refuse(
-                    source.node,
-                    f"{taken.__name__} and {owner.__name__} both define {name}, and Python forgets that of the latter",
-                    f"define {name} here as well, or rename one of them",
-                    f"class {cls.__name__}",
-                )
-        for (owner, old), (_, new) in itertools.pairwise(definitions):
-            _check_role(owner, old, new)
+        with refusals.collect(name):
+            _check_definitions(cls, source, name, definitions)
+
+
+def _check_definitions(cls: type, source: ClassSource, name: str, definitions: Sequence[tuple[type, Member]]) -> None:
+    taken, _ = definitions[-1]
+    # With several bases the definition that Python takes may be in a class unrelated to the others.
+    for owner, _ in definitions:
+        if not issubclass(taken, owner):
+            source.module.refuse(
+                source.node,
+                f"{taken.__name__} and {owner.__name__} both define {name}, and Python forgets that of the latter",
+                f"define {name} here as well, or rename one of them",
+                f"class {cls.__name__}",
+            )
+    for (owner, old), (_, new) in itertools.pairwise(definitions):
+        _check_role(owner, old, new)
 
 
 def _check_role(owner: type, old: Member, new: Member) -> None:

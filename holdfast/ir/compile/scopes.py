@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 import enum
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from holdfast.ir.compile.annotations import Types
+from holdfast.ir.compile.refusals import Refusals
 from holdfast.ir.compile.source import ClassSource, Module
 from holdfast.ir.marks import ScopeMark
-from holdfast.ir.system import Action, Scope, Var
+from holdfast.ir.system import Scope, Var
 from holdfast.ir.types import BoolType, EnumType, IntType, NatType, OptionalType, Plain, Scalar, SortType
 
 Value = bool | int | str | None
@@ -23,18 +25,51 @@ MOST = 254
 
 
 def read_scopes(
-    cls: type, source: ClassSource, types: Types, variables: tuple[Var, ...], actions: tuple[Action, ...]
+    cls: type,
+    source: ClassSource,
+    types: Types,
+    variables: tuple[Var, ...],
+    actions: Sequence[str],
+    refusals: Refusals,
 ) -> dict[str, Scope]:
-    """The scopes of a model, by name, in the order of the source.
+    """The scopes of a model, by name, in the order of the source. ``actions``: the names of its actions.
 
-    An inherited scope is a scope of the model only if it has a size for each Sort and Nat of the model.
+    An inherited scope is a scope of the model only if it has a size for each Sort and Nat of the model. A wrong scope
+    goes to ``refusals``.
     """
     sized = {declared for declared, kind in types.known.items() if isinstance(kind, SortType | NatType)}
-    return {
-        name: _Reader(name, module, node, types, variables, actions).read(getattr(cls, name))
-        for name, (module, node) in source.scopes.items()
-        if name in vars(cls) or sized <= set(getattr(cls, name).sizes)
-    }
+    unjudged = _unjudged(source, refusals)
+    found: dict[str, Scope] = {}
+    for name, (module, node) in source.scopes.items():
+        if name in refusals.names:
+            continue
+        if name in vars(cls) or sized <= set(getattr(cls, name).sizes):
+            with refusals.collect(name):
+                reader = _Reader(name, module, node, types, variables, actions, unjudged)
+                found[name] = reader.read(getattr(cls, name))
+    return found
+
+
+def _unjudged(source: ClassSource, refusals: Refusals) -> frozenset[str]:
+    """The words of all that is refused: a scope may rightly name a type, an action or a constant from there."""
+    if not refusals:
+        return frozenset()
+    found = set(refusals.names)
+    for stmt in (stmt for node in source.classes for stmt in node.body):
+        match stmt:
+            case ast.FunctionDef(name=name, decorator_list=decorators):
+                refused = name in refusals.names or not decorators  # a refused method may call any helper
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                refused = name in refusals.names
+            case _:
+                refused = False
+        for part in ast.walk(stmt) if refused else ():
+            match part:
+                case ast.Name(id=word) | ast.Attribute(attr=word):
+                    found.add(word)
+                case ast.Constant(value=str(text)):  # a quoted annotation
+                    found.update(re.findall(r"\w+", text))
+    return frozenset(found)
 
 
 class _Reader:
@@ -47,9 +82,11 @@ class _Reader:
         node: ast.Assign,
         types: Types,
         variables: tuple[Var, ...],
-        actions: tuple[Action, ...],
+        actions: Sequence[str],
+        unjudged: frozenset[str],
     ) -> None:
         self.name, self.module, self.node = name, module, node
+        self.unjudged = unjudged
         self.types, self.variables, self.actions = types, variables, actions
 
     def read(self, mark: ScopeMark) -> Scope:
@@ -72,6 +109,8 @@ class _Reader:
         for cls, size in given.items():
             shown = getattr(cls, "__name__", repr(cls))
             if cls not in sized:
+                if shown in self.unjudged:
+                    continue
                 self._refuse(shown, "the model uses no Sort or Nat of this name", "give sizes to its own sorts only")
             # No domain is empty: ``simplify`` relies on this. A Nat with the greatest value 0 has one value.
             least = 1 if isinstance(sized[cls], SortType) else 0
@@ -85,10 +124,12 @@ class _Reader:
         return {kind.name: sizes[kind.name] for kind in sized.values()}  # in the order of the model's types
 
     def _budgets(self, given: Mapping[str, object]) -> dict[str, int]:
-        names = [action.name for action in self.actions]
+        names = self.actions
         budgets: dict[str, int] = {}
         for name, budget in given.items():
             if name not in names:
+                if name in self.unjudged:
+                    continue
                 self._refuse(
                     f"budget {name!r}", "the model has no such action", f"it has: {', '.join(names) or 'none'}"
                 )
@@ -110,12 +151,16 @@ class _Reader:
         wanted = {var.name: var for var in self.variables if var.given}
         for name in given:
             if name not in wanted:
+                if name in self.unjudged:
+                    continue
                 self._refuse(
                     f"given {name!r}", "no constant of this name is left open", "give only fields that no method writes"
                 )
         values: dict[str, tuple[Value, ...]] = {}
         for name, var in wanted.items():
             if name not in given:
+                if name in self.unjudged:
+                    continue
                 self._refuse(
                     name,
                     "nothing sets this constant",

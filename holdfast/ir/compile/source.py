@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 import attrs
 
 from holdfast.ir.compile.match_cases import without_match
+from holdfast.ir.compile.refusals import Refusals
 from holdfast.ir.errors import ModelError, Place
 from holdfast.ir.marks import MARK
 
@@ -75,6 +76,8 @@ class ClassSource:
 
     module: Module
     node: ast.ClassDef
+    classes: Sequence[ast.ClassDef]
+    """The class statements of the model and its parts, those of the parts first."""
     fields: Mapping[str, SourceField]
     members: Mapping[str, Member]
     scopes: Mapping[str, tuple[Module, ast.Assign]]
@@ -90,71 +93,92 @@ def excerpt(node: ast.AST) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def read_class(cls: type) -> ClassSource:
-    """The syntax trees of a model and of the models that it extends. Raises ModelError."""
-    fields: dict[str, SourceField] = {}
-    definitions: dict[str, list[tuple[type, Member]]] = {}
-    scopes: dict[str, tuple[Module, ast.Assign]] = {}
-    outcomes: dict[type, tuple[Module, ast.Assign]] = {}
+def read_class(cls: type, refusals: Refusals) -> ClassSource:
+    """The syntax trees of a model and of the models that it extends.
+
+    A statement that is no part of a model goes to ``refusals``, with the names that it defines. Raises ModelError if
+    there is no class to read.
+    """
+    body = _Body(refusals)
+    classes: list[ast.ClassDef] = []
     module, node = _definition(cls)
     for base in reversed(cls.__mro__):
         if getattr(base, MARK, None) != "model" and base is not object:
             module.refuse(node, f"{base.__name__} is not a model", "extend models only", f"class {cls.__name__}")
         if MARK not in vars(base) and base is not object:
-            _read_body(base, *_definition(base), fields, definitions, scopes, outcomes)
-    members = {name: found[-1][1] for name, found in definitions.items()}
+            where, statement = _definition(base)
+            classes.append(statement)
+            body.read(base, where, statement)
+    fields, scopes = body.fields, body.scopes
+    members = {name: found[-1][1] for name, found in body.definitions.items()}
     for name, member in members.items():
         if name in fields or name in scopes:
             other = "a field" if name in fields else "a scope"
-            member.module.refuse(
-                member.node, f"{other} has this name too", "give one of them another name", f"method {name}"
-            )
-    declared = next((outcomes[base] for base in cls.__mro__ if base in outcomes), None)
+            with refusals.collect(name):
+                member.module.refuse(
+                    member.node, f"{other} has this name too", "give one of them another name", f"method {name}"
+                )
+    declared = next((body.outcomes[base] for base in cls.__mro__ if base in body.outcomes), None)
     if declared is not None and OUTCOMES in fields.keys() | members.keys():
-        declared[0].refuse(declared[1], "a field or method has this name too", "give that another name", OUTCOMES)
+        with refusals.collect(OUTCOMES):
+            declared[0].refuse(declared[1], "a field or method has this name too", "give that another name", OUTCOMES)
     for name in fields.keys() & scopes.keys():
-        fields[name].module.refuse(
-            fields[name].node, "a scope has this name too", "give one of them another name", name
-        )
-    return ClassSource(module, node, fields, members, scopes, declared, definitions)
+        with refusals.collect(name):
+            fields[name].module.refuse(
+                fields[name].node, "a scope has this name too", "give one of them another name", name
+            )
+    return ClassSource(module, node, classes, fields, members, scopes, declared, body.definitions)
 
 
-def _read_body(
-    cls: type,
-    module: Module,
-    node: ast.ClassDef,
-    fields: dict[str, SourceField],
-    definitions: dict[str, list[tuple[type, Member]]],
-    scopes: dict[str, tuple[Module, ast.Assign]],
-    outcomes: dict[type, tuple[Module, ast.Assign]],
-) -> None:
-    """Add the members of one class to the dictionaries, and refuse other statements in the class."""
-    _check_single(module, node)
-    written: set[str] = set()  # the attributes of the class that its own text sets
-    for index, stmt in enumerate(node.body):
+class _Body:
+    """The members of the classes read so far."""
+
+    def __init__(self, refusals: Refusals) -> None:
+        self.refusals = refusals
+        self.fields: dict[str, SourceField] = {}
+        self.definitions: dict[str, list[tuple[type, Member]]] = {}
+        self.scopes: dict[str, tuple[Module, ast.Assign]] = {}
+        self.outcomes: dict[type, tuple[Module, ast.Assign]] = {}
+
+    def read(self, cls: type, module: Module, node: ast.ClassDef) -> None:
+        """Add the members of one class, and refuse other statements in the class."""
+        self._check_single(module, node)
+        written: set[str] = set()  # the attributes of the class that its own text sets
+        for stmt, following in zip(node.body, [*node.body[1:], None], strict=True):
+            with self.refusals.collect(*_defined(stmt)):
+                self._add(cls, module, stmt, following, written)
+        # An attribute that other code sets would exist for CPython only, not for the engines.
+        for name in vars(cls):
+            if not name.startswith("_") and name not in written | self.refusals.names:
+                with self.refusals.collect(name):
+                    module.refuse(
+                        node, f"{name} is given to the class elsewhere", "write it in the class", f"class {node.name}"
+                    )
+
+    def _add(self, cls: type, module: Module, stmt: ast.stmt, following: ast.stmt | None, written: set[str]) -> None:
         match stmt:
             case ast.AnnAssign(target=ast.Name(id=name)):
-                following = node.body[index + 1] if index + 1 < len(node.body) else None
-                if name in fields:
+                if name in self.fields:
                     module.refuse(stmt, "this field is declared twice", "keep one declaration", name)
                 _check_name(cls, module, stmt, name)
-                fields[name] = SourceField(name, stmt, module, _string(following) or "")
+                self.fields[name] = SourceField(name, stmt, module, _string(following) or "")
                 if stmt.value is not None:
                     written.add(name)
-            case ast.FunctionDef(name=name):
+            case ast.FunctionDef(name=name) if name not in self.refusals.names:
                 _check_name(cls, module, stmt, name)
-                definitions.setdefault(name, []).append((cls, _member(cls, module, stmt)))
+                member = _member(cls, module, stmt)
+                self.definitions.setdefault(name, []).append((cls, member))
                 written.add(name)
             case ast.Assign(targets=[ast.Name(id=name)]) if getattr(getattr(cls, name, None), MARK, None) == "scope":
                 if name in written:
                     module.refuse(stmt, "this scope is declared twice", "keep one declaration", name)
-                scopes[name] = (module, stmt)
+                self.scopes[name] = (module, stmt)
                 written.add(name)
             case ast.Assign(targets=[ast.Name(id=name)]) if getattr(getattr(cls, name, None), MARK, None) == "outcomes":
-                _check_outcomes(module, stmt, name, twice=cls in outcomes)
-                outcomes[cls] = (module, stmt)
+                _check_outcomes(module, stmt, name, twice=cls in self.outcomes)
+                self.outcomes[cls] = (module, stmt)
                 written.add(name)
-            case ast.Expr(value=ast.Constant()) | ast.Pass():
+            case ast.Expr(value=ast.Constant()) | ast.Pass() | ast.FunctionDef():
                 pass
             case _:
                 module.refuse(
@@ -162,22 +186,28 @@ def _read_body(
                     "a model's class holds annotated fields, methods and scopes only",
                     "declare state as `name: Type`, and set it in an @init method",
                 )
-    # An attribute that other code sets would exist for CPython only, not for the engines.
-    for name in vars(cls):
-        if not name.startswith("_") and name not in written:
-            module.refuse(
-                node, f"{name} is given to the class elsewhere", "write it in the class", f"class {node.name}"
-            )
+
+    def _check_single(self, module: Module, node: ast.ClassDef) -> None:
+        """Refuse a method that is defined twice: Python ignores the first definition."""
+        own: set[str] = set()
+        for stmt in node.body:
+            if isinstance(stmt, ast.FunctionDef):
+                if stmt.name in own:
+                    with self.refusals.collect(stmt.name):
+                        module.refuse(
+                            stmt, "this method is defined twice", "keep one definition", f"method {stmt.name}"
+                        )
+                own.add(stmt.name)
 
 
-def _check_single(module: Module, node: ast.ClassDef) -> None:
-    """Refuse a method that is defined twice: Python ignores the first definition."""
-    own: set[str] = set()
-    for stmt in node.body:
-        if isinstance(stmt, ast.FunctionDef):
-            if stmt.name in own:
-                module.refuse(stmt, "this method is defined twice", "keep one definition", f"method {stmt.name}")
-            own.add(stmt.name)
+def _defined(stmt: ast.stmt) -> set[str]:
+    """The names that a statement of a class defines."""
+    if isinstance(stmt, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return {stmt.name}
+    imported = {part.asname or part.name for part in ast.walk(stmt) if isinstance(part, ast.alias)}
+    return imported | {
+        part.id for part in ast.walk(stmt) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+    }
 
 
 def _check_outcomes(module: Module, stmt: ast.Assign, name: str, *, twice: bool) -> None:

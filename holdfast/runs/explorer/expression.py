@@ -20,6 +20,7 @@ from holdfast.ir.compile.annotations import BUILTINS, Types, field_type
 from holdfast.ir.compile.context import Context, Env, StateField
 from holdfast.ir.compile.conversions import plain_if_known
 from holdfast.ir.compile.expressions import Expressions
+from holdfast.ir.compile.refusals import Refusals
 from holdfast.ir.compile.simplify import simplify
 from holdfast.ir.compile.source import ClassSource, Module, read_class
 from holdfast.ir.errors import ModelError, UsageError
@@ -53,7 +54,7 @@ class ExpressionCompiler:
     def __init__(self, system: System, layout: Layout) -> None:
         self.system = system
         self.layout = layout
-        source = read_class(system.python)
+        source = read_class(system.python, Refusals())  # the model is compiled, so nothing is refused
         self._context = _context(source, system)
         names = {**LANGUAGE, **{kind.__name__: kind for kind in self._context.types.known}, **source.module.names}
         self._module = Module("", names)
