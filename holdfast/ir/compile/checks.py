@@ -9,6 +9,7 @@ from typing import NoReturn
 from holdfast.ir.compile.results import is_computed, locals_of, results
 from holdfast.ir.errors import ModelError, Place
 from holdfast.ir.expr import Expr, Lit, Name, Read, walk
+from holdfast.ir.names import source_name
 from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, direct_expressions, expressions, statements
 from holdfast.ir.system import Action, Property, Scope, Var
 from holdfast.ir.types import Key, NatType
@@ -20,7 +21,7 @@ def _refuse(at: Place, construct: str, problem: str, remedy: str) -> NoReturn:
 
 def _cell(var: str, keys: Sequence[Expr]) -> str:
     """A cell as a message shows it; a key that is more than a name is shown as ``...``."""
-    shown = ", ".join(key.name if isinstance(key, Name) else "..." for key in keys)
+    shown = ", ".join(source_name(key.name) if isinstance(key, Name) else "..." for key in keys)
     return f"self.{var}[{shown}]" if keys else f"self.{var}"
 
 
@@ -45,22 +46,31 @@ def _check_loop(loop: For) -> None:
         # ``at``: the key positions at which all accesses so far have the loop's variable.
         at = {place for place, key in enumerate(write.keys) if _is(key, loop.var)}
         if not at:
+            name = _loop_name(loop, write.keys)
             _refuse(
                 write.at,
                 f"{_cell(write.var, write.keys)} = ...",
-                f"every iteration of the loop over {loop.var} writes the same cell, so their order matters",
-                f"write only cells whose key contains {loop.var}",
+                f"every iteration of the loop over {name} writes the same cell, so their order matters",
+                f"write only cells whose key contains {name}",
             )
         for keys, place in _touched(loop.body, write.var):
             same = {index for index, key in enumerate(keys) if _is(key, loop.var)}
             at &= same
             if not at:
+                name = _loop_name(loop, keys)
                 _refuse(
                     place,
                     _cell(write.var, keys),
-                    f"an iteration of the loop over {loop.var} can see what another one wrote",
-                    f"touch {write.var} in this loop only at cells with {loop.var} at one place of the key",
+                    f"an iteration of the loop over {name} can see what another one wrote",
+                    f"touch {write.var} in this loop only at cells with {name} at one place of the key",
                 )
+
+
+def _loop_name(loop: For, keys: Sequence[Expr]) -> str:
+    """The loop's variable; with the line of the loop if a key has another variable of this name."""
+    name = source_name(loop.var)
+    twins = [key for key in keys if isinstance(key, Name) and key.name != loop.var and source_name(key.name) == name]
+    return f"{name} (of line {loop.at.line})" if twins else name
 
 
 def _is(key: Expr, name: str) -> bool:
@@ -92,7 +102,7 @@ class _Ghosts:
     def __init__(self, variables: Mapping[str, Var], action: Action) -> None:
         self.variables = variables
         self.locals = locals_of(action.body)
-        self.tainted: set[str] = set()  # locals that depend on a ghost; their names are unique in the action
+        self.tainted: dict[str, str] = {}  # the ghost on which a local depends; its name is unique in the action
 
     def visit(self, body: tuple[Stmt, ...], under: str | None) -> None:
         """Check a body. ``under``: a ghost that decides whether the body runs, or None."""
@@ -101,7 +111,7 @@ class _Ghosts:
             match stmt:
                 case Let(name=name):
                     if source:
-                        self.tainted.add(name)
+                        self.tainted[name] = source
                 case Require():
                     if source:
                         _refuse(
@@ -119,12 +129,12 @@ class _Ghosts:
                     self.visit(inner, under)
 
     def _ghost_in(self, expr: Expr) -> str | None:
-        """The first ghost, or local that depends on a ghost, that the expression reads; None if there is none."""
+        """The first ghost that the expression reads, itself or through a local; None if there is none."""
         for part in walk(expr):
             if isinstance(part, Read) and self.variables[part.var].ghost:
                 return part.var
             if isinstance(part, Name) and part.name in self.tainted:
-                return part.name
+                return self.tainted[part.name]
         return None
 
     def _write(self, stmt: Assign | Fill, source: str | None) -> None:

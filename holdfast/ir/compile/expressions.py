@@ -22,6 +22,7 @@ from holdfast.ir.compile.known_optionals import when_false, when_true
 from holdfast.ir.compile.results import is_computed
 from holdfast.ir.expr import TRUE, And, Expr, Lit, Name, Not, Or, Read, Ruled
 from holdfast.ir.marks import MARK
+from holdfast.ir.names import UniqueName
 from holdfast.ir.types import BOOL, NONE, EnumType, NatType, NumberType, OptionalType, SortType
 
 # A name has no dash, so that a side of ``holdfast diff`` such as MODEL-first-ST-14 can be read in one way only.
@@ -49,11 +50,11 @@ class Expressions:
         return Name(unique, value.type)
 
     def fresh(self, name: str) -> str:
-        """A name not used before in this body: ``s``, then ``s_2``, ``s_3``, …"""
+        """A name not used before in this body: ``s``, then ``s_2``, ``s_3``, …, which remember their source name."""
         candidate, number = name, 1
         while candidate in self._taken:
             number += 1
-            candidate = f"{name}_{number}"
+            candidate = UniqueName(f"{name}_{number}", name)
         self._taken.add(candidate)
         return candidate
 

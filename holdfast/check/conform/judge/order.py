@@ -36,6 +36,7 @@ from holdfast.ir.expr import (
     children,
     walk,
 )
+from holdfast.ir.names import source_name
 from holdfast.ir.stmt import Assign, Fill, For, Let, Stmt, direct_expressions, statements
 from holdfast.ir.system import Action, System
 from holdfast.ir.types import NONE, NatType, NumberType, OptionalType, Type
@@ -177,7 +178,7 @@ class _Reading:
     def _name(self, expr: Name) -> None:
         if expr.name in self.ranging:
             nat = self.ranging[expr.name]
-            self._take_plainly(nat, f"uses {expr.name} otherwise than as a key or in a half-open range")
+            self._take_plainly(nat, f"uses {source_name(expr.name)} otherwise than as a key or in a half-open range")
         elif expr.name in self.next:
             self._take_plainly(self.nat(expr.type), "looks at the next value of a cell")
 
@@ -244,7 +245,7 @@ class _Reading:
                 if any(self._is_ranging(part) for part in walk(other)):
                     problem = "compares two of its values in a loop"
                 elif op not in (">=", "<"):
-                    problem = f"asks for {one.name} {op} a limit"
+                    problem = f"asks for {source_name(one.name)} {op} a limit"
                 else:
                     return (other,)
                 self._take_plainly(self.ranging[one.name], problem)

@@ -35,6 +35,7 @@ from holdfast.ir.expr import (
     children,
     walk,
 )
+from holdfast.ir.names import source_name
 from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, direct_expressions, expressions, statements
 from holdfast.ir.system import Action, System
 from holdfast.ir.types import OptionalType, SortType
@@ -175,7 +176,7 @@ def _elsewhere(body: tuple[Stmt, ...], own: str, sort: SortType, system: System)
             raise _Indivisible(at, f"what is written beyond {own} counts on a number of {nat_of(expr.type)}")
         if isinstance(expr, Name) and expr.name in tainted:
             at = next((stmt.at for stmt in statements(kept)), system.init.at)
-            raise _Indivisible(at, f"what is written beyond {own} depends on {expr.name}")
+            raise _Indivisible(at, f"what is written beyond {own} depends on {source_name(expr.name)}")
     return kept
 
 
