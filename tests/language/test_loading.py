@@ -14,7 +14,8 @@ from holdfast.ir import load
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import ModelError, UsageError
 from holdfast.ir.load import load_model, model_names
-from tests.language.writing import HEADER, disagreement
+from holdfast.lang import Model
+from tests.language.writing import HEADER, disagreement, errors_of
 
 LAMP = f"""{HEADER}
 class Lamp(Model):
@@ -321,3 +322,19 @@ def test_a_file_does_not_change_the_standard_streams(folder: Path, text: str) ->
     (folder / "lamp.py").write_text(f"{LAMP}\n\nimport sys\n{text}\n")
     load_model("lamp.py")
     assert (sys.stdin, sys.stdout, sys.stderr) == before
+
+
+def test_the_names_that_are_taken_are_listed(tmp_path: Path) -> None:
+    """The page of the language and the refusal list all names of ``Model``, and each of them is refused."""
+    taken = sorted(name for name in {*vars(Model), *Model.__annotations__} if not name.startswith("_"))
+    page = (Path(__file__).parents[2] / "docs" / "language.md").read_text(encoding="utf-8")
+
+    assert taken == ["at", "copy", "holds", "refusal", "start", "take"]
+    assert f"by-hand): {', '.join(f'`{name}`' for name in taken)}." in " ".join(page.split())
+    for name in taken:
+        folder = tmp_path / name
+        folder.mkdir()
+        [error] = errors_of(folder, f"class M(Table):\n    {name}: bool\n")
+        assert error.endswith(
+            f"{name}: Model itself has this name; give it another name; taken are: {', '.join(taken)}"
+        )

@@ -223,8 +223,13 @@ def _check_name(cls: type, module: Module, node: ast.stmt, name: str) -> None:
     if name.startswith("__"):
         module.refuse(node, "two underscores begin names of Python's own", "give it another name", name)
     for base in cls.__mro__:
-        if MARK in vars(base) and (name in vars(base) or name in inspect.get_annotations(base)):
-            module.refuse(node, f"{base.__name__} itself has this name", "give it another name", name)
+        if MARK in vars(base):
+            taken = sorted({*vars(base), *inspect.get_annotations(base)})
+            if name in taken:
+                public = ", ".join(each for each in taken if not each.startswith("_"))
+                module.refuse(
+                    node, f"{base.__name__} itself has this name", f"give it another name; taken are: {public}", name
+                )
 
 
 def _member(cls: type, module: Module, node: ast.FunctionDef) -> Member:
