@@ -8,6 +8,7 @@ from typing import Any
 
 import attrs
 
+from holdfast.ir.compile import type_remedies
 from holdfast.ir.compile.source import Module
 from holdfast.ir.errors import ModelError
 from holdfast.ir.marks import MARK
@@ -80,7 +81,7 @@ def _declared(cls: type, module: Module, node: ast.AST) -> Plain:
         return EnumType(name, members)
     if cls is int:
         module.refuse(node, "an int has no bounds", "declare a Nat, or class Gap(Int, lo=-2, hi=2)")
-    return module.refuse(node, f"{name} is outside the language", "use bool, an Enum, or a class of Sort, Nat or Int")
+    return module.refuse(node, *type_remedies.of_class(cls))
 
 
 def resolve(node: ast.expr, module: Module) -> Any:
@@ -125,10 +126,9 @@ def scalar(node: ast.expr, module: Module, types: Types) -> Scalar:
             return OptionalType(inner)
         case ast.BinOp(op=ast.BitOr()):
             module.refuse(node, "a union of types", "only `Type | None` is possible; use an Enum for alternatives")
-        case ast.Subscript():
-            module.refuse(
-                node, "a cell holds a scalar", "use bool, an Enum, a Sort, Nat or Int, or one of them `| None`"
-            )
+        case ast.Subscript(value=value):
+            origin = resolve(value, module) if isinstance(value, ast.Name | ast.Attribute) else None
+            module.refuse(node, *type_remedies.of_container(node, origin, getattr(origin, MARK, None)))
         case ast.Name() | ast.Attribute():
             return types.of_class(resolve(node, module), module, node)
     return module.refuse(node, "this is not a type", "use bool, an Enum, a Sort, Nat or Int, or one of them `| None`")
@@ -136,6 +136,10 @@ def scalar(node: ast.expr, module: Module, types: Types) -> Scalar:
 
 def plain(node: ast.expr, module: Module, types: Types, what: str) -> Plain:
     """The type of a parameter. ``what``: the parameter in the words of a message."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return plain(_unquote(node, node.value, module), module, types, what)
+    if isinstance(node, ast.Subscript):
+        module.refuse(node, *type_remedies.of_parameter(node, what))
     found = scalar(node, module, types)
     if isinstance(found, OptionalType):
         module.refuse(node, f"{what} cannot be None", "take a bool parameter beside it, or write two actions")
@@ -180,7 +184,7 @@ def field_type(node: ast.expr, module: Module, types: Types) -> FieldType:
                     module.refuse(
                         node, "a Map has a key and a value", "write Map[Key, Value] or Map[tuple[A, B], Value]"
                     )
-                return FieldType(_map_keys(inner.elts[0], module, types), scalar(inner.elts[1], module, types))
+                return _map_type(inner.elts[0], inner.elts[1], module, types)
         case ast.Name() | ast.Attribute():
             found_name = resolve(node, module)
             if _annotated(found_name, "flag"):
@@ -188,6 +192,15 @@ def field_type(node: ast.expr, module: Module, types: Types) -> FieldType:
             if getattr(found_name, MARK, None) in ("map", "rel"):
                 module.refuse(node, "its keys are not given", "write Map[Key, Value] or Rel[Key]")
     return FieldType((), scalar(node, module, types))
+
+
+def _map_type(keys: ast.expr, held: ast.expr, module: Module, types: Types) -> FieldType:
+    if isinstance(held, ast.Subscript) and isinstance(held.value, ast.Name | ast.Attribute):
+        role = getattr(resolve(held.value, module), MARK, None)
+        if role in ("map", "rel"):
+            outer = type_remedies.keys_text(keys)
+            module.refuse(held, *type_remedies.of_map_in_map(outer, held, role))
+    return FieldType(_map_keys(keys, module, types), scalar(held, module, types))
 
 
 def _map_keys(node: ast.expr, module: Module, types: Types) -> tuple[Key, ...]:

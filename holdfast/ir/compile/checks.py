@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
 
+from holdfast.ir.compile.loop_remedies import of_same_cell, of_shift
 from holdfast.ir.compile.results import is_computed, locals_of, results
 from holdfast.ir.errors import ModelError, Place
 from holdfast.ir.expr import Expr, Lit, Name, Read, walk
@@ -51,7 +52,7 @@ def _check_loop(loop: For) -> None:
                 write.at,
                 f"{_cell(write.var, write.keys)} = ...",
                 f"every iteration of the loop over {name} writes the same cell, so their order matters",
-                f"write only cells whose key contains {name}",
+                of_same_cell(loop, write, name),
             )
         for keys, place in _touched(loop.body, write.var):
             same = {index for index, key in enumerate(keys) if _is(key, loop.var)}
@@ -62,7 +63,7 @@ def _check_loop(loop: For) -> None:
                     place,
                     _cell(write.var, keys),
                     f"an iteration of the loop over {name} can see what another one wrote",
-                    f"touch {write.var} in this loop only at cells with {name} at one place of the key",
+                    of_shift(loop, write.var, keys, name),
                 )
 
 

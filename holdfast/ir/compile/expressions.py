@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from holdfast.ir.compile.annotations import BUILTINS, key, resolve
+from holdfast.ir.compile.builtin_remedies import of_call
 from holdfast.ir.compile.comparisons import comparison
 from holdfast.ir.compile.constants import constant
 from holdfast.ir.compile.context import Context, Env, StateField
@@ -289,11 +290,7 @@ class Expressions:
             )
         if role == "require":
             env.module.refuse(node, "require is a statement", "put it on a line of its own")
-        return env.module.refuse(
-            node,
-            "this call is outside the language",
-            "call a helper of the model, all, any, count, sum, min, max, abs, or a number type",
-        )
+        return env.module.refuse(node, *of_call(node, self.context.fields))
 
     def domain(self, node: ast.expr, env: Env) -> SortType | NatType | EnumType:
         """The type that a loop or a comprehension runs over."""

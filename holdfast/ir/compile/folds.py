@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from holdfast.ir.compile.annotations import resolve
+from holdfast.ir.compile.builtin_remedies import of_operator
 from holdfast.ir.compile.constants import typed_literal
 from holdfast.ir.compile.context import Compiler, Env
 from holdfast.ir.compile.conversions import comparable, plain_if_known, unit
@@ -50,7 +51,8 @@ def arithmetic(compiler: Compiler, node: ast.BinOp, env: Env) -> Expr:
             if not any(isinstance(arg, Lit) for arg in found.args):
                 env.module.refuse(node, "a product of two variables", "multiply by a constant only")
             return found
-    return env.module.refuse(node, "this operator is outside the language", "use +, -, or * by a constant")
+    number = compiler.expression(node.left, env).type
+    return env.module.refuse(node, *of_operator(node.op, unit(number)))
 
 
 def _combine(compiler: Compiler, op: ArithmeticOp, nodes: Sequence[ast.expr], node: ast.AST, env: Env) -> Expr:
