@@ -12,15 +12,20 @@ from typing import Literal
 
 import attrs
 
+from holdfast.ir.errors import Place
 from holdfast.ir.types import BOOL, INT, BoolType, Key, NumberType, OptionalType, Plain, Scalar, Type
 
 
 @attrs.frozen
 class Lit:
-    """A constant: bool, int (for Nat, Int and computed numbers), the name of an Enum member, or None."""
+    """A constant: bool, int (for Nat, Int and computed numbers), the name of an Enum member, or None.
+
+    ``at``: the place of a number that a scope may be too small for. It does not count when constants are compared.
+    """
 
     value: bool | int | str | None
     type: Type
+    at: Place | None = attrs.field(default=None, eq=False, repr=False)
 
 
 @attrs.frozen

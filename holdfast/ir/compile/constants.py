@@ -44,7 +44,7 @@ def typed_literal(value: int, kind: NatType | IntType, node: ast.AST, env: Env) 
     lo, hi = (kind.lo, kind.hi) if isinstance(kind, IntType) else (0, None)
     if value < lo or (hi is not None and value > hi):
         env.module.refuse(node, f"{value} is outside {kind}", f"use {lo} to {'its bound' if hi is None else hi}")
-    return Lit(value, kind)
+    return Lit(value, kind, env.module.place(node))
 
 
 def assigned(method: ast.AST) -> frozenset[str]:

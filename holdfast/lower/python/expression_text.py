@@ -187,12 +187,21 @@ class PythonExpressions:
         for kind, key in zip(kinds, keys, strict=True):
             size, value = self.layout.scope.size(kind), self.expr(key)
             if not 0 <= value.lo <= value.hi < size:
+                number = value.hi if value.hi >= size else value.lo
                 raise UsageError(
-                    f"{self.what}: a key of {var} may be {value.hi if value.hi >= size else value.lo}, and {kind} "
+                    f"{self._place(key, number)}{self.what}: a key of {var} may be {number}, and {kind} "
                     f"ends at {size - 1} in scope {self.layout.scope.name}; give the scope a larger {kind}"
                 )
             found = add(multiply(found, literal(size)), value)
         return found
+
+    def _place(self, key: Expr, number: int) -> str:
+        """The beginning of a message about a key: its place and its text, or else the place of its statement."""
+        at = key.at if isinstance(key, Lit) else None
+        if at is None:
+            return "" if self.at is None else f"{self.at}: "
+        # An expression that was typed in has no file.
+        return f"{at if at.file else f'column {at.column}'}: {key.type}({number}): "
 
     # Conditions -----------------------------------------------------------------------------------------------
 
