@@ -22,6 +22,7 @@ from holdfast.ir.compile.checks import (
 from holdfast.ir.compile.context import Context, StateField
 from holdfast.ir.compile.expressions import Expressions
 from holdfast.ir.compile.helpers import check_returns, parameters
+from holdfast.ir.compile.key_bounds import with_bounds
 from holdfast.ir.compile.outcomes import read_outcomes
 from holdfast.ir.compile.overrides import check_overrides
 from holdfast.ir.compile.properties import compile_property
@@ -263,7 +264,8 @@ class _Compiler:
                 )
         body = fold_body(bodies.body(member, names))
         at = member.module.place(member.node)
-        return Action(name, params, body, member.doc, at, mark.fair, mark.per, mark.idempotent)
+        action = Action(name, params, body, member.doc, at, mark.fair, mark.per, mark.idempotent)
+        return with_bounds(action, context.keys)
 
     def _init(self, context: Context) -> Action:
         members = self._marked(InitMark)
@@ -289,7 +291,8 @@ class _Compiler:
                     )
         body = [stmt for member, names in zip(members, choices, strict=True) for stmt in bodies.body(member, names)]
         at = members[-1].module.place(members[-1].node)
-        return Action("init", tuple(shared.values()), fold_body(tuple(body)), members[-1].doc, at)
+        action = Action("init", tuple(shared.values()), fold_body(tuple(body)), members[-1].doc, at)
+        return with_bounds(action, context.keys)
 
     def _params(
         self, member: Member, expressions_: Expressions, shared: dict[str, Param] | None = None
