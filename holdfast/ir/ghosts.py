@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from holdfast.ir.expr import Expr, Name, Read, walk
-from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt
+from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, Within
 from holdfast.ir.system import Property, System
 
 Ghosts = frozenset[str]
@@ -65,7 +65,7 @@ def _writes(
                 yield from _writes(orelse, ghosts, around, names)
             case For(body=inner):
                 yield from _writes(inner, ghosts, tests, names)
-            case Require() | Assign() | Fill():
+            case Require() | Within() | Assign() | Fill():
                 pass  # guards and other variables do not depend on ghosts
 
 

@@ -9,7 +9,7 @@ import attrs
 from holdfast.ir.errors import UsageError
 from holdfast.ir.expr import FALSE, Expr, Ruled, rebuild
 from holdfast.ir.similar_names import did_you_mean
-from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt
+from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, Within
 from holdfast.ir.system import Action, System
 
 
@@ -65,7 +65,7 @@ def _body(body: tuple[Stmt, ...], labels: set[str]) -> tuple[Stmt, ...]:
             case Assign():
                 keys = tuple(_expr(key, labels) for key in stmt.keys)
                 kept.append(attrs.evolve(stmt, keys=keys, value=_expr(stmt.value, labels)))
-            case Fill() | Let():
+            case Fill() | Let() | Within():
                 kept.append(attrs.evolve(stmt, value=_expr(stmt.value, labels)))
             case If():
                 then, orelse = _body(stmt.then, labels), _body(stmt.orelse, labels)

@@ -13,7 +13,7 @@ import attrs
 
 from holdfast.ir.errors import Place
 from holdfast.ir.expr import Expr, walk
-from holdfast.ir.types import Key
+from holdfast.ir.types import Key, NatType
 
 
 @attrs.frozen
@@ -74,7 +74,19 @@ class For:
     at: Place
 
 
-Stmt = Require | Assign | Fill | Let | If | For
+@attrs.frozen
+class Within:
+    """Cut the transition unless a value is within the bounds of its type. It stands before a computed key.
+
+    It may stand in a loop, since it writes nothing. The source has no such statement: see ``compile.key_bounds``.
+    """
+
+    value: Expr
+    type: NatType
+    at: Place
+
+
+Stmt = Require | Assign | Fill | Let | If | For | Within
 
 
 def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
@@ -96,7 +108,7 @@ def direct_expressions(stmt: Stmt) -> tuple[Expr, ...]:
             return (cond,)
         case Assign(keys=keys, value=value):
             return (*keys, value)
-        case Fill(value=value) | Let(value=value):
+        case Fill(value=value) | Let(value=value) | Within(value=value):
             return (value,)
         case If(test=test):
             return (test,)
@@ -109,3 +121,15 @@ def expressions(body: tuple[Stmt, ...]) -> Iterator[Expr]:
     for stmt in statements(body):
         for expr in direct_expressions(stmt):
             yield from walk(expr)
+
+
+def is_check(stmt: Stmt) -> bool:
+    """Whether a statement only looks at bounds of keys."""
+    match stmt:
+        case Within():
+            return True
+        case If(then=then, orelse=orelse):
+            return bool(then or orelse) and all(map(is_check, (*then, *orelse)))
+        case For(body=body):
+            return bool(body) and all(map(is_check, body))
+    return False

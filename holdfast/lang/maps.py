@@ -17,7 +17,7 @@ Ks = TypeVarTuple("Ks")
 
 
 class Cut(Exception):
-    """An assignment exceeds a bound of the scope. ``bound``: the name of the type with that bound."""
+    """An assignment or a key exceeds a bound of the scope. ``bound``: the name of the type with that bound."""
 
     def __init__(self, bound: str) -> None:
         self.bound = bound
@@ -27,22 +27,31 @@ class Cut(Exception):
 class _Cells:
     """The cells of one variable: a dictionary from key tuples to values.
 
-    ``admit`` checks a value before it is written, and raises ``Cut``.
+    ``admit`` checks a value before it is written, and raises ``Cut``; ``reach`` checks a key in the same way.
     """
 
-    def __init__(self, keys: Iterable[tuple[Any, ...]], admit: Callable[[Any], None]) -> None:
+    def __init__(
+        self, keys: Iterable[tuple[Any, ...]], admit: Callable[[Any], None], reach: Callable[[Any], None]
+    ) -> None:
         self._cells: dict[tuple[Any, ...], Any] = dict.fromkeys(keys)  # None until the initial condition sets a cell
         self._admit = admit
+        self._reach = reach
 
     def __getitem__(self, key: Any) -> Any:
-        return self._cells[key if isinstance(key, tuple) else (key,)]
+        return self._cells[self._found(key)]
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        key = key if isinstance(key, tuple) else (key,)
-        if key not in self._cells:  # a dictionary would add the cell silently
-            raise KeyError(key)
+        key = self._found(key)  # a dictionary would add the cell silently
         self._admit(value)
         self._cells[key] = value
+
+    def _found(self, key: Any) -> tuple[Any, ...]:
+        """The key of a cell that exists. Raises ``Cut`` for one beyond a bound, and KeyError for any other."""
+        found: tuple[Any, ...] = key if isinstance(key, tuple) else (key,)
+        if found not in self._cells:
+            self._reach(found)
+            raise KeyError(found)
+        return found
 
     def fill(self, value: Any) -> None:
         for key in self._cells:

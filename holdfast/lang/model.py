@@ -15,6 +15,7 @@ from typing import Annotated, Any, ClassVar, Self, TypeVar, Union, get_args, get
 
 from holdfast.ir.marks import MARK, ActionMark, InitMark, ScopeMark, VariantMark
 from holdfast.lang.maps import Cut, Map, Rel, _Cells
+from holdfast.lang.quantifiers import looking_at_all
 from holdfast.lang.rules import Refused, without
 from holdfast.lang.sorts import Int, Nat, Sort, size_in_force, universe
 
@@ -81,7 +82,7 @@ class Model:
 
     @contextmanager
     def _running(self, action: str) -> Iterator[None]:
-        with universe(self._sizes), without(self._without, action):
+        with universe(self._sizes), without(self._without, action), looking_at_all(type(self)):
             yield
 
     def copy(self) -> Self:
@@ -91,7 +92,7 @@ class Model:
             if isinstance(value, _Cells):
                 # ``__new__``, because the constructor would create unset cells.
                 cells: _Cells = value.__class__.__new__(value.__class__)
-                cells._cells, cells._admit = dict(value._cells), value._admit
+                cells._cells, cells._admit, cells._reach = dict(value._cells), value._admit, value._reach
                 twin.__dict__[name] = cells
             else:
                 twin.__dict__[name] = value
@@ -126,9 +127,15 @@ class Model:
         return None
 
     def holds(self, prop: str, **args: Any) -> Any:
-        """The value of a property in this state. A step property takes the argument ``old``, the state before."""
+        """The value of a property in this state. A step property takes the argument ``old``, the state before.
+
+        A property is False where it reads a cell beyond a bound.
+        """
         with self._running(""):
-            return getattr(self, prop)(**args)
+            try:
+                return getattr(self, prop)(**args)
+            except Cut:
+                return False
 
     def _method(self, action: str) -> Callable[..., None]:
         """The method of an action in the chosen variants. Raises AttributeError if these do not have the action."""
@@ -201,7 +208,13 @@ def _cells(hint: Any) -> _Cells:
         keys = args
     else:
         keys = get_args(args[0]) if get_origin(args[0]) is tuple else (args[0],)
-    return get_origin(hint)(itertools.product(*keys), _admit(_value_kind(hint)))  # type: ignore[no-any-return]
+    bounds = [_admit(key) for key in keys]
+
+    def reach(key: Any) -> None:
+        for bound, part in zip(bounds, key, strict=True):
+            bound(part)
+
+    return get_origin(hint)(itertools.product(*keys), _admit(_value_kind(hint)), reach)  # type: ignore[no-any-return]
 
 
 def _admit(kind: Any) -> Callable[[Any], None]:

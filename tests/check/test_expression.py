@@ -5,10 +5,13 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
+from pathlib import Path
 
 import pytest
 
+from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
+from holdfast.ir.load import load_model
 from holdfast.ir.system import System
 from holdfast.lower.layout import Value
 from holdfast.lower.python.interpreter import Interpreter
@@ -17,6 +20,8 @@ from holdfast.runs.explorer.expression import Expression, ExpressionCompiler, sh
 from holdfast.runs.replay import Replayer, Script
 from holdfast.trace.trace import Trace
 from tests.check.conftest import Compiled
+
+LOGS = Path(__file__).parents[1] / "lower" / "models" / "logs.py"
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +54,33 @@ def opened(machine: Interpreter) -> bytes:
     outcome = machine.step(start, "open", (1, 0, 1))
     assert hasattr(outcome, "state")
     return bytes(outcome.state)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("term[n1, length[n1]]", 0),
+        ("term[n1, length[n1] - 1]", None),
+        ("term[n1, length[n1] + 3] == 0", False),
+        ("all(tried[n, length[n] - 1] for n in Node if length[n] > 0)", True),
+        ("any(not tried[n, length[n] - 1] for n in Node)", False),
+        ("held[length[n1] + 1]", None),
+    ],
+)
+def test_a_computed_key_beyond_its_bound_has_no_value(text: str, value: Value) -> None:
+    """A condition is then False, and anything else None: never the value of another cell."""
+    logs = compile_model(load_model(str(LOGS)))
+    interpreter = Interpreter(logs, logs.scopes["tiny"])
+    expression = ExpressionCompiler(logs, interpreter.layout).compile(text)
+    assert expression.value(interpreter.initial()[0]) == value
+
+
+def test_a_number_from_a_computed_key_is_refused() -> None:
+    """It has no value to stand for "no cell"."""
+    logs = compile_model(load_model(str(LOGS)))
+    compiler = ExpressionCompiler(logs, Interpreter(logs, logs.scopes["tiny"]).layout)
+    with pytest.raises(UsageError, match="compare it with a number"):
+        compiler.compile("term[n1, length[n1] - 1] + 1")
 
 
 @pytest.mark.parametrize(

@@ -88,6 +88,10 @@ CLAIMS = {
         "all(self.free(p) for p in Node for n in N if n > N(1))",
         ["p", "n", "other n"],
     ),
+    "a key beyond the bound": (
+        "not self.open or any(self.has[n, k + 1] for n in Node for k in N)",
+        ["n", "k"],
+    ),
     "the same name one after the other": (
         "all(self.lead is None or self.lead == n or True for n in Node) and all(not self.has[n, N(0)] for n in Node)",
         ["n"],

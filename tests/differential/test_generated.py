@@ -47,7 +47,7 @@ CHECKS: dict[str, Check] = {
 }
 
 
-REFUSED = ("may be None here", "never None", "a key is not computed", "and a ghost must not cut a step")
+REFUSED = ("may be None here", "never None", "a computed key stands in", "a ghost must not cut a step")
 """The ends of the messages with which the compiler may refuse a generated model.
 
 The compiler knows more than the generator in two places. After a branch without a return it knows facts about Optionals

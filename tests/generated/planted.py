@@ -12,12 +12,15 @@ from holdfast.check.mutate import bench
 from holdfast.check.prove import engine as prove
 from holdfast.check.search import checkpoint
 from holdfast.ir import system
-from holdfast.ir.compile import checks, expressions, model
+from holdfast.ir.compile import checks, key_bounds, model, properties
 from holdfast.ir.expr import Compare, Expr, IfElse, IsNone, Lit, Not, Unwrap, Wrap
+from holdfast.ir.stmt import is_check
 from holdfast.ir.types import NatType, NumberType, OptionalType
-from holdfast.lower.kernel import build, source
+from holdfast.lower.kernel import build, emit, source
 from holdfast.lower.smt import unbounded_universe
+from holdfast.lower.tla import bodies as tla_bodies
 from holdfast.lower.tla import expression_text as tla_expressions
+from tests.generated.small import FROM
 
 Patch = pytest.MonkeyPatch
 
@@ -113,7 +116,43 @@ def computed_ghosts(patch: Patch) -> None:
 
 def computed_keys(patch: Patch) -> None:
     """Only a key's type decides whether it is computed."""
-    patch.setattr(expressions, "is_computed", lambda value, _: _is_number(value), raising=False)
+    patch.setattr(key_bounds, "is_loose_key", lambda key, _: _is_number(key))
+
+
+def endless_keys(patch: Patch) -> None:
+    """A key beyond its bound cuts no step."""
+    patch.setattr(model, "with_bounds", lambda action, _: action)
+
+
+def eager_keys(patch: Patch) -> None:
+    """A key of a part that Python leaves out cuts the step, too."""
+    patch.setattr(key_bounds, "_if", lambda _test, then, orelse, _at: [*then, *orelse])
+
+
+def first_keys(patch: Patch) -> None:
+    """Of a quantifier only the keys of elements are computed that do not follow a decision of others."""
+    patch.setattr(key_bounds, "_for", lambda _name, _domain, _body, _at: [])
+
+
+def true_beyond(patch: Patch) -> None:
+    """A property takes the nearest cell where a key is beyond its bound."""
+    patch.setattr(properties, "where_defined", lambda claim, _: claim)
+
+
+def unbounded_kernel(patch: Patch) -> None:
+    """A kernel looks at no bound of a key."""
+    real = emit.KernelEmitter.statement
+    patch.setattr(emit.KernelEmitter, "statement", lambda self, stmt: is_check(stmt) or real(self, stmt))
+
+
+def unbounded_module(patch: Patch) -> None:
+    """A TLA+ module looks at no bound of a key."""
+    real = tla_bodies.Body.block
+    patch.setattr(
+        tla_bodies.Body,
+        "block",
+        lambda self, body, later, owned: real(self, [stmt for stmt in body if not is_check(stmt)], later, owned),
+    )
 
 
 def _is_number(value: Expr) -> bool:
@@ -176,7 +215,13 @@ FAULTS = (
     Fault(listed_steps, "mutate", range(133, 138)),
     Fault(silent_overrides, "interpreter", range(278, 283)),
     Fault(computed_ghosts, "interpreter", range(118, 123)),
-    Fault(computed_keys, "interpreter", range(175, 180)),
+    Fault(computed_keys, "interpreter", range(176, 179)),
+    Fault(endless_keys, "interpreter", range(FROM, FROM + 2)),
+    Fault(eager_keys, "interpreter", range(FROM, FROM + 2)),
+    Fault(first_keys, "interpreter", range(FROM + 26, FROM + 28)),
+    Fault(true_beyond, "interpreter", range(FROM, FROM + 2)),
+    Fault(unbounded_kernel, "kernel-text", range(FROM, FROM + 2)),
     Fault(one_name, "interpreter", range(153, 158)),
     Fault(dropped_tests, "tlc", range(178, 182)),
+    Fault(unbounded_module, "tlc", range(FROM + 1, FROM + 3)),
 )

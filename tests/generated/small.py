@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import random
 import re
+from collections.abc import Sequence
 
 from tests.differential.bodies import Bodies, indented
 from tests.differential.generate import GIVEN, Action, Method, Part, Writer
@@ -33,6 +34,7 @@ from tests.differential.vocabulary import (
 )
 from tests.generated.names import colliding
 from tests.generated.pieces import PIECES
+from tests.generated.pieces_keys import KEYED
 from tests.generated.setting import Piece, Setting
 
 HEAD = HEADER + f"class {ROLE}(Sort): ...\nclass {ERA}(Nat): ...\n"
@@ -45,9 +47,10 @@ CHOICES = 12
 
 
 class Small(Writer):
-    """Writes one small model."""
+    """Writes one small model. ``pieces``: those to choose from."""
 
-    def __init__(self, choices: Choices) -> None:
+    def __init__(self, choices: Choices, pieces: Sequence[Piece] = PIECES) -> None:
+        self.pieces = pieces
         sorts = (NODE, ITEM, ROLE)[: choices.weighted([(4, 1), (4, 2), (3, 3)])]
         nats = (TICK, ERA)[: choices.weighted([(3, 1), (2, 2)])]
         sizes = {sort: choices.weighted([(3, 1), (4, 2), (1, 3)]) for sort in sorts}
@@ -68,7 +71,7 @@ class Small(Writer):
         whole = parts[-1][2]
         wild = self.choices.weighted([(4, 0), (3, 1), (3, 2)])
         for number in range(self.choices.between(1, 2) if wild != 2 else 0):
-            self.piece(self.choices.one(PIECES), self.choices.one(parts)[2], number + 1)
+            self.piece(self.choices.one(self.pieces), self.choices.one(parts)[2], number + 1)
         if wild:
             self.wild(self.choices.one(parts)[2], whole)
         self.override([part for _, _, part in parts])
@@ -241,6 +244,10 @@ def mentioned(parts: list[Part]) -> str:
     return re.sub(r'"""(?s:.*?)"""', "", "\n".join([*fields, *(methods[name] for name in waiting)]))
 
 
+FROM = 1_000_000
+"""The first seed whose model has computed keys."""
+
+
 def model_of(seed: int) -> str:
     """The source of the model that a seed stands for; it has one scope, ``tiny``."""
-    return Small(Choices(random.Random(seed))).source()
+    return Small(Choices(random.Random(seed)), PIECES if seed < FROM else KEYED).source()

@@ -34,6 +34,8 @@ COMPILED = (
 )
 """The accepted models with the constructs in which Numba and Python may differ most."""
 
+LOGS = Path(__file__).parents[1] / "lower" / "models" / "logs.py"
+
 
 def compare(system: System, scope: str = "tiny", states: int = 10) -> None:
     """Fail with the first differences."""
@@ -51,6 +53,11 @@ def test_a_compiled_kernel_agrees_on_the_stream_table(streams: System) -> None:
 def test_a_compiled_kernel_agrees_on_the_whole_language(gauges: System) -> None:
     """Nothing differs on a model that uses every construct of the language."""
     compare(gauges, states=30)
+
+
+def test_a_compiled_kernel_agrees_on_computed_keys() -> None:
+    """Nothing differs on a model with a computed key wherever a key may stand."""
+    compare(compile_model(load_model(str(LOGS))), states=30)
 
 
 @pytest.mark.parametrize("case", [c for c in ACCEPTED if c.title in COMPILED], ids=lambda case: case.name)

@@ -29,6 +29,9 @@ CASES = {
     "gauges": ("gauges.py", "tiny", (), ()),
     "larger gauges": ("gauges.py", "default", (), ()),
     "lenient gauges": ("gauges.py", "tiny", ("lenient", "keep_leader"), ()),
+    "logs": ("logs.py", "tiny", (), ()),
+    "longer logs": ("logs.py", "default", ("far",), ()),
+    "logs without rules": ("logs.py", "tiny", (), ("LO-02", "LO-03", "LO-04", "LO-05", "LO-06", "LO-07")),
     "gauges without rules": ("gauges.py", "tiny", (), ("GA-02", "GA-03", "GA-05", "GA-06", "GA-07@look", "GA-10")),
 }
 

@@ -18,7 +18,7 @@ from holdfast.ir.system import Action, System
 from holdfast.lower.layout import Layout
 from holdfast.lower.outcome import Cut, Refused, Taken
 from holdfast.lower.provenance.effects import effect
-from holdfast.lower.provenance.reads import ask
+from holdfast.lower.provenance.reads import UndefinedValueError, ask
 from holdfast.lower.python.interpreter import Args, Interpreter
 
 ROOT = Path(__file__).parents[2]
@@ -27,6 +27,8 @@ CASES = {
     "streams": (ROOT / "tests/lower/models/streams.py", "default", ()),
     "gauges": (ROOT / "tests/lower/models/gauges.py", "tiny", ()),
     "gauges without rules": (ROOT / "tests/lower/models/gauges.py", "default", ("GA-03", "GA-06", "GA-07@look")),
+    "logs": (ROOT / "tests/lower/models/logs.py", "tiny", ()),
+    "longer logs": (ROOT / "tests/lower/models/logs.py", "default", ("LO-02", "LO-04")),
     "ownership": (ROOT / "models/ownership.py", "tiny", ()),
 }
 
@@ -74,6 +76,19 @@ def test_steps_are_those_of_the_interpreter(case: str, data: st.DataObject) -> N
     state = data.draw(states(layout))
     for action, args in instances(data, interpreter.system, layout):
         assert interpreter.step(state, action.name, args) == effect(layout, state, action, args).outcome
+
+
+def test_a_key_without_its_bound_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An evaluation in which no bound cuts a step differs from the interpreter where a log is full."""
+    interpreter = machine("logs")
+    layout = interpreter.layout
+    cells = [cell.field.name == "length" for cell in layout.cells]
+    full = bytes(2 if is_length else 0 for is_length in cells)
+    skip, args = interpreter.system.action("skip"), (0, 1)
+    assert interpreter.step(full, "skip", args) == effect(layout, full, skip, args).outcome == Cut("Index")
+    monkeypatch.setattr("holdfast.lower.provenance.effects._Instance.inside", lambda *_: True)
+    with pytest.raises(UndefinedValueError):
+        effect(layout, full, skip, args)
 
 
 @pytest.mark.parametrize("case", CASES)

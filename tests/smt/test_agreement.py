@@ -20,6 +20,8 @@ CASES = {
     "streams without rules": ("lower/models/streams.py", "tiny", (), ("ST-12", "CK-02.node@close"), 8, 6),
     "gauges": ("lower/models/gauges.py", "tiny", (), (), 6, 8),
     "lenient gauges": ("lower/models/gauges.py", "default", ("lenient", "keep_leader"), ("GA-02", "GA-06"), 3, 8),
+    "logs": ("lower/models/logs.py", "tiny", (), (), 8, 8),
+    "longer logs": ("lower/models/logs.py", "default", ("far",), ("LO-02", "LO-08"), 6, 8),
     "table": ("check/models/table.py", "default", (), (), 6, 8),
 }
 

@@ -13,7 +13,7 @@ import z3
 from holdfast.ir.compile import compile_model
 from holdfast.ir.expr import TRUE, Compare, Expr, Fold, Lit, Quantified, Read, Ruled, Wrap
 from holdfast.ir.load import load_model
-from holdfast.ir.stmt import Assign, Fill, For, If, Stmt
+from holdfast.ir.stmt import Assign, Fill, For, If, Stmt, is_check
 from holdfast.ir.system import System
 from holdfast.lower.smt.bodies import BodyFormulas, Execution, written_places
 from holdfast.lower.smt.formulas import Bindings, FormulaWriter
@@ -230,6 +230,19 @@ def test_a_planted_fault_is_caught(gauges: System, fault: type) -> None:
 def test_without_a_fault_nothing_differs(gauges: System) -> None:
     """The comparison finds no difference in the formulas without a fault."""
     assert not is_noticed(gauges, BodyFormulas)
+
+
+def test_a_computed_key_without_its_bound_is_caught() -> None:
+    """The comparison notices formulas in which a key beyond its bound cuts no step."""
+    logs = compile_model(load_model(str(MODELS / "lower/models/logs.py")))
+
+    class Unbounded(BodyFormulas):
+        def statement(self, stmt: Stmt, run: Execution) -> None:
+            if not is_check(stmt):
+                super().statement(stmt, run)
+
+    assert is_noticed(logs, Unbounded)
+    assert not is_noticed(logs, BodyFormulas)
 
 
 def test_there_are_faults() -> None:

@@ -31,6 +31,7 @@ CASES = {
     "table": ("check/models/table.py", 4),
     "ownership": ("ownership", 1),
     "queues": ("smt/models/queues.py", 6),
+    "logs": ("lower/models/logs.py", 6),
 }
 
 

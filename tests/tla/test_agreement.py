@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
+import attrs
 import pytest
 
 from holdfast.check.tlc.agreement import CheckerAnswer, differences
@@ -127,6 +128,17 @@ def test_every_step_of_every_shape_is_the_same(tools: Tools) -> None:
     system = system_of("tests/tla/models/shapes.py")
     specification = Specification.of(system, system.scope("tiny"), "shapes")
     ours = reached_by_search(system, system.scope("tiny"), specification.signature.ghosts, 100_000)
+    assert ours is not None
+    assert reached_by_tlc(tools, specification) == ours
+
+
+@pytest.mark.parametrize("sizes", [{"Node": 1, "Index": 2, "Term": 2}, {"Node": 2, "Index": 1, "Term": 1}], ids=str)
+def test_every_step_with_a_computed_key_is_the_same(tools: Tools, sizes: dict[str, int]) -> None:
+    """Computed keys in guards, quantifiers, loops, branches and writes give equal states and steps."""
+    system = system_of("tests/lower/models/logs.py")
+    scope = attrs.evolve(system.scope("tiny"), sizes=sizes, budgets={"append": 2})
+    specification = Specification.of(system, scope, "logs")
+    ours = reached_by_search(system, scope, specification.signature.ghosts, 100_000)
     assert ours is not None
     assert reached_by_tlc(tools, specification) == ours
 

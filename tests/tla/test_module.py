@@ -22,6 +22,8 @@ MODELS = {
     "mailbox": "tests/tla/models/mailbox.py",
     # Successive writes, bounds, loops and choices that the other models do not have.
     "shapes": "tests/tla/models/shapes.py",
+    # Computed keys wherever a key may stand.
+    "logs": "tests/lower/models/logs.py",
     # Each of its names has another use in generated text.
     "names": "tests/tla/models/names.py",
 }

@@ -7,11 +7,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
 
 from holdfast.ir.compile.loop_remedies import of_same_cell, of_shift
-from holdfast.ir.compile.results import is_computed, locals_of, results
+from holdfast.ir.compile.results import is_computed, is_loose_key, locals_of, reads_computed_key, results
 from holdfast.ir.errors import ModelError, Place
 from holdfast.ir.expr import Expr, Lit, Name, Read, walk
 from holdfast.ir.names import source_name
-from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, direct_expressions, expressions, statements
+from holdfast.ir.stmt import (
+    Assign,
+    Fill,
+    For,
+    If,
+    Let,
+    Require,
+    Stmt,
+    Within,
+    direct_expressions,
+    expressions,
+    statements,
+)
 from holdfast.ir.system import Action, Property, Scope, Var
 from holdfast.ir.types import Key, NatType
 
@@ -121,6 +133,14 @@ class _Ghosts:
                             f"a guard depends on the ghost {source}",
                             "ghosts record history for properties: guard with real state",
                         )
+                case Within():
+                    if source:
+                        _refuse(
+                            stmt.at,
+                            "a computed key",
+                            f"it depends on the ghost {source}, and a ghost must not cut a step",
+                            "compute it from real state",
+                        )
                 case Assign() | Fill():
                     self._write(stmt, source)
                 case If(then=then, orelse=orelse):
@@ -153,6 +173,15 @@ class _Ghosts:
                 f"self.{stmt.var} = ...",
                 "a computed number may go beyond its bound, and a ghost must not cut a step",
                 "record a relation instead of a counter",
+            )
+        elif any(reads_computed_key(part, self.locals) for part in direct_expressions(stmt)) or (
+            isinstance(stmt, Assign) and any(is_loose_key(key, self.locals) for key in stmt.keys)
+        ):
+            _refuse(
+                stmt.at,
+                f"self.{stmt.var} = ...",
+                "a computed key may go beyond its bound, and a ghost must not cut a step",
+                "take a parameter and compare it with the key",
             )
 
 

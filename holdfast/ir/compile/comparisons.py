@@ -40,6 +40,9 @@ def _part(compiler: Compiler, node: ast.Compare, left: ast.expr, op: ast.cmpop, 
     if isinstance(op, ast.In | ast.NotIn):
         if not isinstance(right, ast.Tuple) or not right.elts:
             env.module.refuse(node, "`in` needs a tuple of values", "write `x in (A, B)`, or read a Rel: self.rel[x]")
+        # Python computes all values of the tuple, and the disjunction ends with the first that is equal.
+        for each in right.elts[1:]:
+            compiler.check_eager(compiler.expression(each, env), each, env)
         found: Expr = Or(tuple(_compared(compiler, node, left, "==", each, env) for each in right.elts))
         return found if isinstance(op, ast.In) else Not(found)
     return _compared(compiler, node, left, SIGNS[type(op)], right, env)
@@ -66,6 +69,7 @@ def _compared(
     if sign in EQUALITIES:
         for optional, plain in ((one, two), (two, one)):
             if isinstance(optional.type, OptionalType) and _may_hold(optional.type, plain):
+                compiler.check_eager(plain, node, env)  # it is compared only if the Optional is not None
                 return _with_optional(sign, optional, one, two)
     for arg, text in ((one, left), (two, right)):
         if isinstance(arg.type, OptionalType):

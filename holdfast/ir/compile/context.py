@@ -12,14 +12,14 @@ from holdfast.ir.compile.annotations import Types
 from holdfast.ir.compile.known_optionals import Facts
 from holdfast.ir.compile.source import Member, Module, SourceField
 from holdfast.ir.expr import Expr
-from holdfast.ir.types import EnumType, NatType, Scalar, SortType
+from holdfast.ir.types import Key, Scalar
 
 
 @attrs.frozen
 class StateField:
     """A field as expressions see it. ``flag``: the value of a flag, or None for a variable."""
 
-    keys: tuple[SortType | NatType | EnumType, ...]
+    keys: tuple[Key, ...]
     value: Scalar
     flag: bool | None
     source: SourceField
@@ -34,6 +34,11 @@ class Context:
     members: Mapping[str, Member]
     labels: dict[str, tuple[Module, ast.AST]]
     """The place of each rule label. A label stands at one place of the source only."""
+
+    @property
+    def keys(self) -> dict[str, tuple[Key, ...]]:
+        """The types of the keys of each field."""
+        return {name: field.keys for name, field in self.fields.items()}
 
 
 @attrs.frozen
@@ -84,4 +89,6 @@ class Compiler(Protocol):
 
     def role(self, node: ast.expr, env: Env) -> object: ...
 
-    def domain(self, node: ast.expr, env: Env) -> SortType | NatType | EnumType: ...
+    def domain(self, node: ast.expr, env: Env) -> Key: ...
+
+    def check_eager(self, expr: Expr, node: ast.AST, env: Env) -> None: ...

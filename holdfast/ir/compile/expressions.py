@@ -20,11 +20,11 @@ from holdfast.ir.compile.conversions import choose, fit, plain_if_known
 from holdfast.ir.compile.folds import absolute, arithmetic, count, extremum, literal, quantified, total
 from holdfast.ir.compile.helpers import helper_value
 from holdfast.ir.compile.known_optionals import when_false, when_true
-from holdfast.ir.compile.results import is_computed
+from holdfast.ir.compile.results import reads_computed_key
 from holdfast.ir.expr import TRUE, And, Expr, Lit, Name, Not, Or, Read, Ruled
 from holdfast.ir.marks import MARK
 from holdfast.ir.names import UniqueName
-from holdfast.ir.types import BOOL, NONE, EnumType, NatType, NumberType, OptionalType, SortType
+from holdfast.ir.types import BOOL, NONE, EnumType, Key, NumberType, OptionalType
 
 # A name has no dash, so that a side of ``holdfast diff`` such as MODEL-first-ST-14 can be read in one way only.
 LABEL = re.compile(r"[0-9]*[A-Z][A-Z0-9]*-[0-9][A-Za-z0-9]*|[a-z][a-z0-9_]*", re.ASCII)
@@ -58,6 +58,18 @@ class Expressions:
             candidate = UniqueName(f"{name}_{number}", name)
         self._taken.add(candidate)
         return candidate
+
+    def check_eager(self, expr: Expr, node: ast.AST, env: Env) -> None:
+        """Refuse a computed key in an expression that Python computes at once, and the engines where it is used.
+
+        A key beyond its bound would cut the step in one of them only.
+        """
+        if reads_computed_key(expr, self.locals):
+            env.module.refuse(
+                node,
+                "a computed key stands in a value that may not be used",
+                "write it where it is used, or give it a name in the action: x = ...",
+            )
 
     # Conditions -----------------------------------------------------------------------------------------------
 
@@ -249,12 +261,8 @@ class Expressions:
             env.module.refuse(node, f"{len(parts)} keys are given", f"{node.value.attr} takes [{wanted}]")
         keys = []
         for part, kind in zip(parts, field.keys, strict=True):
-            found = fit(self.expression(part, env), kind, part, env, what=f"a key of {node.value.attr}")
-            if is_computed(found, self.locals):  # a number beyond the bound has no cell
-                env.module.refuse(
-                    part, "a key is not computed", f"take a parameter of type {kind} and compare it with the result"
-                )
-            keys.append(found)
+            # A computed number may lie beyond the bound: see ``key_bounds``.
+            keys.append(fit(self.expression(part, env), kind, part, env, what=f"a key of {node.value.attr}"))
         return node.value.attr, tuple(keys), field
 
     def _connective(self, conjunction: bool, values: Sequence[ast.expr], env: Env) -> Expr:
@@ -292,7 +300,7 @@ class Expressions:
             env.module.refuse(node, "require is a statement", "put it on a line of its own")
         return env.module.refuse(node, *of_call(node, self.context.fields))
 
-    def domain(self, node: ast.expr, env: Env) -> SortType | NatType | EnumType:
+    def domain(self, node: ast.expr, env: Env) -> Key:
         """The type that a loop or a comprehension runs over."""
         if _root(node) is None or _root(node) in env.names or _root(node) in env.states:
             env.module.refuse(node, "a loop runs over a whole type", "write `for x in Sort` and filter with `if`")

@@ -79,6 +79,7 @@ def helper_value(compiler: Compiler, node: ast.Call, name: str, old: bool, env: 
     if returns is None or (isinstance(returns, ast.Constant) and returns.value is None):
         env.module.refuse(node, f"{name} returns nothing", "call it on a line of its own, or annotate what it returns")
     for param, arg in args.items():
+        compiler.check_eager(arg, node, env)
         inner = inner.bind(param, arg)
     found = value_body(compiler, member.node.body, inner, member.node, part)
     if isinstance(returns, ast.Name) and returns.id == "int":
@@ -136,16 +137,17 @@ def value_body(compiler: Compiler, body: Sequence[ast.stmt], env: Env, owner: as
             case ast.Pass() | ast.Expr(value=ast.Constant(value=str())):
                 continue
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                env = _local(stmt, name, compiler.expression(value, env), env)
+                env = _local(compiler, stmt, name, compiler.expression(value, env), env)
             case ast.AnnAssign(target=ast.Name(id=name), annotation=note, value=ast.expr() as value):
                 kind = scalar(note, env.module, compiler.context.types)
-                env = _local(stmt, name, fit(compiler.expression(value, env), kind, value, env), env)
+                found = fit(compiler.expression(value, env), kind, value, env)
+                env = _local(compiler, stmt, name, found, env)
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):
-                found = unpacked(compiler, value, len(targets), env)
-                for target, each in zip(targets, found, strict=True):
+                parts = unpacked(compiler, value, len(targets), env)
+                for target, each in zip(targets, parts, strict=True):
                     if not isinstance(target, ast.Name):
                         env.module.refuse(target, "this body must compute a value only", "unpack to locals")
-                    env = _local(stmt, target.id, each, env)
+                    env = _local(compiler, stmt, target.id, each, env)
             case ast.Return(value=ast.expr() as value) if part is not WHOLE:
                 return tuple_part(compiler, value, part, env)
             case ast.Return(value=ast.expr() as value):
@@ -164,11 +166,12 @@ def value_body(compiler: Compiler, body: Sequence[ast.stmt], env: Env, owner: as
     return env.module.refuse(owner, "a path ends without a return", "return a value on every path", _head(owner))
 
 
-def _local(node: ast.stmt, name: str, value: Expr, env: Env) -> Env:
+def _local(compiler: Compiler, node: ast.stmt, name: str, value: Expr, env: Env) -> Env:
     """The environment with one more local. The local stands for its value: no ``Let`` is possible in an expression."""
     if name in env.names:
         env.module.refuse(node, f"{name} has a value already", "a local is assigned once: use another name")
     env.check_free(node, name)
+    compiler.check_eager(value, node, env)
     if isinstance(value.type, NoneType):
         env.module.refuse(node, f"{name} would only ever be None", "write None where it is used")
     return env.bind(name, value)

@@ -20,6 +20,7 @@ from holdfast.ir.compile.checks import (
 from holdfast.ir.compile.context import Context, StateField
 from holdfast.ir.compile.expressions import Expressions
 from holdfast.ir.compile.helpers import check_returns, parameters
+from holdfast.ir.compile.key_bounds import with_bounds
 from holdfast.ir.compile.outcomes import read_outcomes
 from holdfast.ir.compile.overrides import check_overrides
 from holdfast.ir.compile.properties import compile_property
@@ -330,7 +331,8 @@ class _Compiler:
                 )
         body = fold_body(bodies.body(member, names))
         at = member.module.place(member.node)
-        return Action(name, params, body, member.doc, at, mark.fair, mark.per, mark.idempotent)
+        action = Action(name, params, body, member.doc, at, mark.fair, mark.per, mark.idempotent)
+        return with_bounds(action, context.keys)
 
     def _init(self, context: Context) -> Iterable[Action]:
         """The initial condition, unless a part of it is refused."""
@@ -351,7 +353,8 @@ class _Compiler:
         if members and len(parts) == len(members):
             at = members[-1].module.place(members[-1].node)
             body = tuple(itertools.chain.from_iterable(parts))
-            yield Action("init", tuple(shared.values()), fold_body(body), members[-1].doc, at)
+            action = Action("init", tuple(shared.values()), fold_body(body), members[-1].doc, at)
+            yield with_bounds(action, context.keys)
         else:
             self.refusals.names.update(member.name for member in members)
 

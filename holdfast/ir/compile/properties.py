@@ -10,7 +10,9 @@ from holdfast.ir.compile.annotations import plain
 from holdfast.ir.compile.context import Context, Env
 from holdfast.ir.compile.expressions import Expressions
 from holdfast.ir.compile.helpers import check_returns, parameters, value_body
+from holdfast.ir.compile.key_bounds import where_defined
 from holdfast.ir.compile.premises import premise_of
+from holdfast.ir.compile.results import reads_computed_key
 from holdfast.ir.compile.simplify import simplify
 from holdfast.ir.compile.source import Member
 from holdfast.ir.expr import TRUE, Expr, Name, Ruled, walk
@@ -48,6 +50,8 @@ def compile_property(member: Member, context: Context, actions: tuple[Action, ..
     # Before ``simplify``, which may remove a rule in a branch of another variant.
     _check_no_rules(member, [body] if goal is None else [body, goal])
     body = simplify(body)
+    if mark.kind == "leads_to":
+        _check_keys(member, [body, *([] if goal is None else [goal])])
     premise: Expr = TRUE  # a witness, an axiom or a final state is never vacuous
     if mark.kind in ("invariant", "step", "lemma"):
         premise = premise_of(body)
@@ -60,7 +64,7 @@ def compile_property(member: Member, context: Context, actions: tuple[Action, ..
         ids=tuple(found.group().split(", ")) if found else (),
         doc=member.doc,
         params=tuple(params),
-        body=body,
+        body=where_defined(body, context.keys),
         premise=premise,
         at=member.module.place(member.node),
         goal=None if goal is None else simplify(goal),
@@ -129,6 +133,17 @@ def _pair(member: Member, expressions: Expressions, env: Env) -> tuple[Expr, Exp
 
 def _is_docstring(stmt: ast.stmt) -> bool:
     return isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Constant)
+
+
+def _check_keys(member: Member, claims: Sequence[Expr]) -> None:
+    """Refuse a computed key in a leads_to: where the key has no cell, a false premise would demand nothing."""
+    if any(reads_computed_key(claim, {}) for claim in claims):
+        member.module.refuse(
+            member.node,
+            "a leads_to property computes a key",
+            "take a parameter, and compare it with the result in the premise",
+            f"def {member.name}",
+        )
 
 
 def _check_no_rules(member: Member, claims: Sequence[Expr]) -> None:

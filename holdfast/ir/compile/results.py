@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from holdfast.ir.expr import Expr, IfElse, Name, Unwrap, Wrap
+from holdfast.ir.expr import Expr, IfElse, Lit, Name, Read, Unwrap, Wrap, walk
 from holdfast.ir.stmt import Let, Stmt, statements
-from holdfast.ir.types import NumberType
+from holdfast.ir.types import NatType, NumberType
 
 Locals = Mapping[str, Expr]
 """The value of each local, by the local's unique name."""
@@ -46,3 +46,18 @@ def results(expr: Expr, locals_: Locals) -> Iterator[Expr]:
 def is_computed(expr: Expr, locals_: Locals) -> bool:
     """Whether an expression may have a computed number as its value, plain or in an Optional."""
     return any(isinstance(source.type, NumberType) for source in results(expr, locals_))
+
+
+def is_loose_key(key: Expr, locals_: Locals) -> bool:
+    """Whether a key may lie beyond its bound in some scope. A key that is a literal may not: a scope has to hold it."""
+    if isinstance(key, Lit):
+        return False
+    return any(
+        isinstance(source.type, NumberType) or (isinstance(source, Lit) and isinstance(source.type, NatType))
+        for source in results(key, locals_)
+    )
+
+
+def reads_computed_key(expr: Expr, locals_: Locals) -> bool:
+    """Whether an expression reads a cell at a key that may lie beyond its bound, so that it may cut a step."""
+    return any(isinstance(part, Read) and any(is_loose_key(key, locals_) for key in part.keys) for part in walk(expr))

@@ -20,7 +20,7 @@ from holdfast.ir.expr import (
     Wrap,
     rebuild,
 )
-from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt
+from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, Within
 
 
 def simplify(expr: Expr) -> Expr:
@@ -82,7 +82,7 @@ def fold_body(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
             case Assign():
                 keys = tuple(simplify(key) for key in stmt.keys)
                 folded.append(attrs.evolve(stmt, keys=keys, value=simplify(stmt.value)))
-            case Fill() | Let():
+            case Fill() | Let() | Within():
                 folded.append(attrs.evolve(stmt, value=simplify(stmt.value)))
             case If():
                 test = simplify(stmt.test)

@@ -12,9 +12,9 @@ import attrs
 
 from holdfast.ir.errors import Place
 from holdfast.ir.expr import Expr, Lit, Name
-from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, statements
+from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, Within, statements
 from holdfast.ir.system import Action
-from holdfast.ir.types import BUDGET, OptionalType
+from holdfast.ir.types import BUDGET, OptionalType, Plain
 from holdfast.lower.layout import Field, Layout
 from holdfast.lower.outcome import Cut, Outcome, Refused, Taken
 from holdfast.lower.provenance.reads import NOTHING, Evaluation, Reads, UndefinedValueError, ValueReads, coded, whole
@@ -103,6 +103,13 @@ class _Instance(Evaluation):
                         return stopped
                 self.names = outer
                 return None
+            case Within(value, kind, at):
+                # Like any bound it decides nothing about the protocol, so it is no guard.
+                return None if self.inside(kind, self.expr(value)) else Cut(str(kind), at)
+
+    def inside(self, kind: Plain, seen: ValueReads) -> bool:
+        """Whether a value lies within the bounds of its type."""
+        return 0 <= coded(kind, seen.value) < self.layout.codes(kind)
 
     def assign(self, var: str, keys: Sequence[Expr], value: ValueReads, at: Place) -> Cut | None:
         """Write one cell.
@@ -117,7 +124,7 @@ class _Instance(Evaluation):
     def store(self, field: Field, indices: Iterable[int], seen: ValueReads, at: Place) -> Cut | None:
         """Write a value into cells of a variable; a Cut if the value lies beyond a bound."""
         plain = field.type.of if isinstance(field.type, OptionalType) else field.type
-        if seen.value is not None and not 0 <= coded(plain, seen.value) < self.layout.codes(plain):
+        if seen.value is not None and not self.inside(plain, seen):
             return Cut(str(plain), at)
         for index in indices:
             self.cells[field.offset + index] = seen
@@ -162,7 +169,7 @@ class _Instance(Evaluation):
                         self.names = {**outer, var: ValueReads(code)}
                         found |= self.writable(inner)
                     self.names = outer
-                case Require() | Let():
+                case Require() | Let() | Within():
                     pass
         return found
 

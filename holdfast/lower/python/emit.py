@@ -12,7 +12,20 @@ from contextlib import contextmanager
 
 from holdfast.ir.errors import Place
 from holdfast.ir.expr import Expr, Name, Ruled, negate, walk
-from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, direct_expressions, expressions, statements
+from holdfast.ir.stmt import (
+    Assign,
+    Fill,
+    For,
+    If,
+    Let,
+    Require,
+    Stmt,
+    Within,
+    direct_expressions,
+    expressions,
+    is_check,
+    statements,
+)
 from holdfast.ir.system import Action, Param
 from holdfast.ir.types import BUDGET, OptionalType, Scalar
 from holdfast.lower.layout import Layout
@@ -60,14 +73,14 @@ class Emitter(PythonExpressions):
                 # It is computed where it is needed: the rules before that may need fewer parameters.
                 put_off.append(stmt)
                 continue
-            if isinstance(stmt, If) and not writes(stmt):
+            if isinstance(stmt, If) and not writes(stmt) and not is_check(stmt):
                 self._need(direct_expressions(stmt), waiting, put_off)
                 if any(mentions((stmt,), param) for param in waiting):
                     self._fork(stmt, body[place + 1 :], waiting, put_off, action)
                     return
             # All of them before a write, because each instance must write to a copy of its own, and because a value
-            # is that of the state before.
-            if writes(stmt):
+            # is that of the state before. All of them also before a bound, because each instance counts that it cuts.
+            if writes(stmt) or is_check(stmt):
                 self._open(waiting, list(waiting))
                 self._name(put_off, list(put_off))
             else:
@@ -203,6 +216,8 @@ class Emitter(PythonExpressions):
                 return self.branch(stmt)
             case For():
                 return self.loop(stmt)
+            case Within(value, kind, at):
+                return self.admitted(self.expr(value), kind, at) is not None
 
     def copy(self) -> None:
         """Copy the state; from here on, the text reads and writes the copy."""

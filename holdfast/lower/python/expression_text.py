@@ -45,6 +45,7 @@ from holdfast.lower.python.terms import (
     literal,
     magnitude,
     multiply,
+    nearest,
     subtract,
     term,
     total,
@@ -182,10 +183,16 @@ class PythonExpressions:
         return add(literal(field.offset), self.index(var, field.keys, keys))
 
     def index(self, var: str, kinds: tuple[Key, ...], keys: tuple[Expr, ...]) -> Term:
-        """The index of a cell within its variable, in row-major order; raises UsageError for a key beyond the scope."""
+        """The index of a cell within its variable, in row-major order. Raises UsageError for a literal without a cell.
+
+        A ``Within`` has cut the step if a computed key is beyond its bound. The text must have a value also where it
+        is not used, so it takes the nearest key.
+        """
         found = literal(0)
         for kind, key in zip(kinds, keys, strict=True):
             size, value = self.layout.scope.size(kind), self.expr(key)
+            if not isinstance(key, Lit):
+                value = nearest(value, size - 1)
             if not 0 <= value.lo <= value.hi < size:
                 number = value.hi if value.hi >= size else value.lo
                 raise UsageError(

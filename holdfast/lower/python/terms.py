@@ -101,6 +101,13 @@ def greatest(terms: list[Term]) -> Term:
     return terms[0] if len(terms) == 1 else term(text, max(t.lo for t in terms), max(t.hi for t in terms), *terms)
 
 
+def nearest(value: Term, last: int) -> Term:
+    """The number from 0 to ``last`` that is nearest to the value."""
+    if value.lo < 0:
+        value = greatest([value, ZERO])
+    return least([value, literal(last)]) if value.hi > last else value
+
+
 def magnitude(one: Term) -> Term:
     """The absolute value."""
     if one.lo >= 0:

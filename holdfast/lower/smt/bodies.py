@@ -12,7 +12,7 @@ import attrs
 import z3
 
 from holdfast.ir.expr import Expr, Name, Read
-from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, statements
+from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, Within, statements
 from holdfast.ir.types import IntType, NatType, OptionalType, Scalar
 from holdfast.lower.smt.formulas import Bindings, FormulaWriter
 from holdfast.lower.smt.guards import PathGuard, all_hold, bound, either, rule
@@ -76,6 +76,9 @@ class BodyFormulas:
                 self.branch(stmt, run)
             case For():
                 self.loop(stmt, run)
+            case Within(value, kind):
+                plain = self.universe.settled(self.expressions.plain(value, run.scope), kind)
+                run.guards.append(bound(self.universe.within(plain, kind)))
 
     def assign(self, stmt: Assign, run: Execution) -> None:
         """Write one cell."""

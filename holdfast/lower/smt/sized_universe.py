@@ -106,8 +106,8 @@ class SizedUniverse(Universe):
                 return cells[index]
             key, size = found[len(index)], self.codes(keys[len(index)])
             if z3.is_bv_value(key):
-                # A literal key beyond the size has no cell. The step is cut in any case, so any cell will do.
-                return read(found, (*index, min(key.as_signed_long(), size - 1)))
+                # A key beyond the size has no cell. The step is cut in any case, so any cell will do.
+                return read(found, (*index, max(0, min(key.as_signed_long(), size - 1))))
             # Nested choices over all codes of the key. The last code is the default and needs no test.
             term = read(found, (*index, size - 1))
             for code in reversed(range(size - 1)):

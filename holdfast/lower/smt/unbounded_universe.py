@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 import z3
 
 from holdfast.ir.expr import Arithmetic, Compare, Expr, Fold, IfElse, Lit, Name, Read, Wrap, walk
-from holdfast.ir.stmt import Assign, Fill, expressions, statements
+from holdfast.ir.stmt import Assign, Fill, Within, expressions, statements
 from holdfast.ir.system import System
 from holdfast.ir.types import BoolType, EnumType, IntType, Key, NatType, NumberType, OptionalType, Type
 from holdfast.ir.types import Plain as PlainType
@@ -227,10 +227,10 @@ def computed_nats(system: System) -> frozenset[str]:
                 pass
     for action in (system.init, *system.actions):
         for stmt in statements(action.body):
-            if isinstance(stmt, Assign | Fill):
-                value = stmt.value
-                if isinstance(value.type, NumberType) and not _is_simple(value):
-                    found |= _nats(system.var(stmt.var).value)
+            # A property tests a key by a comparison with it, so its keys are found above.
+            if isinstance(stmt, Assign | Fill | Within) and isinstance(stmt.value.type, NumberType):
+                written = stmt.type if isinstance(stmt, Within) else system.var(stmt.var).value
+                found |= set() if _is_simple(stmt.value) else _nats(written)
     return frozenset(found) & {nat.name for nat in system.nats}
 
 

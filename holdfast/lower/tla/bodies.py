@@ -28,7 +28,7 @@ from holdfast.ir.expr import (
     rebuild,
     walk,
 )
-from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, statements
+from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, Within, statements
 from holdfast.ir.system import Var
 from holdfast.ir.types import INT, OptionalType, Scalar
 from holdfast.lower.tla.blocks import (
@@ -147,6 +147,8 @@ class Body:
                     done |= said
                 case For():
                     items += self.loop(stmt)
+                case Within(value, kind):
+                    items += [item for item in self.cut(kind, self.resolve(value)) if item not in items]
         return items, frozenset(done)
 
     def settle(self, stmt: Stmt, rest: Sequence[Stmt], done: set[str]) -> list[Item]:
@@ -173,7 +175,7 @@ class Body:
     def assign(self, var: str, keys: Sequence[Expr], value: Expr) -> list[Item]:
         """Write one cell."""
         resolved, at = self.resolve(value), tuple(self.resolve(key) for key in keys)
-        items = self.cut(var, resolved)
+        items = self.cut(self.variables[var].value, resolved)
         if not keys:
             self.write(var, resolved)
             return items
@@ -189,15 +191,14 @@ class Body:
     def fill(self, var: str, value: Expr) -> list[Item]:
         """Write every cell."""
         resolved = self.resolve(value)
-        items = self.cut(var, resolved)
+        items = self.cut(self.variables[var].value, resolved)
         kinds = self.variables[var].keys
         params = tuple(zip(self.writer.fresh(kinds), kinds, strict=True))
         self.write(var, MappedFunction(params, resolved) if params else resolved)
         return items
 
-    def cut(self, var: str, value: Expr) -> list[Item]:
-        """The bound that cuts the step if the value is outside the variable's type; empty if it never is."""
-        kind = self.variables[var].value
+    def cut(self, kind: Scalar, value: Expr) -> list[Item]:
+        """The bound that cuts the step if the value is outside the type; empty if it never is."""
         cond = TRUE if self.starts else within(value, kind, self.loose)
         return [] if cond == TRUE else [BoundGuard(cond, cut_note(kind))]
 
@@ -212,7 +213,7 @@ class Body:
         loop.run((stmt,))
         for var in loop.log:
             self.write(var, loop.function(var))
-        return [] if self.starts else [BoundGuard(cond, cut_note(self.variables[var].value)) for var, cond in loop.cuts]
+        return [] if self.starts else [BoundGuard(cond, cut_note(kind)) for kind, cond in loop.cuts]
 
     # Branches -------------------------------------------------------------------------------------------------
 

@@ -26,9 +26,9 @@ from holdfast.ir.expr import (
     rebuild,
     substitute,
 )
-from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt
+from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, Within
 from holdfast.ir.system import Var
-from holdfast.ir.types import Key
+from holdfast.ir.types import Key, Scalar
 from holdfast.lower.tla.blocks import Contents, MappedFunction, labelled
 from holdfast.lower.tla.bounds import within
 from holdfast.lower.tla.expression_text import TlaExpressions
@@ -66,8 +66,8 @@ class Loop:
         self.body = body
         self.log: dict[str, list[LoopWrite]] = {}
         """The writes to each variable, in order."""
-        self.cuts: list[tuple[str, Expr]] = []
-        """The variables that may get a value outside their type, each with the condition that the value is inside."""
+        self.cuts: list[tuple[Scalar, Expr]] = []
+        """The types outside of which a value may be, each with the condition that the value is inside."""
         self.locals: dict[str, Expr] = {}
         self.around: tuple[tuple[str, Key], ...] = ()
         """The variables and domains of the loops around the current statement."""
@@ -88,6 +88,8 @@ class Loop:
                     self.locals[name] = self.resolve(value)
                 case Assign(var, keys, value):
                     self.assign(var, tuple(map(self.resolve, keys)), self.resolve(value))
+                case Within(value, kind):
+                    self.cut(kind, self.resolve(value))
                 case Require() | Fill():
                     raise AssertionError(f"{stmt} in a loop")
 
@@ -109,11 +111,15 @@ class Loop:
 
     def assign(self, var: str, keys: tuple[Expr, ...], value: Expr) -> None:
         """Record a write, and the bound that may cut it."""
-        inside = within(value, self.body.variables[var].value, self.body.loose)
-        if inside != TRUE:
-            self.cuts.append((var, self.for_all(inside)))
+        self.cut(self.body.variables[var].value, value)
         names = tuple(name for name, _ in self.around)
         self.log.setdefault(var, []).append(LoopWrite(self.conditions, keys, value, names))
+
+    def cut(self, kind: Scalar, value: Expr) -> None:
+        """Record the bound that may cut the step."""
+        inside = within(value, kind, self.body.loose)
+        if inside != TRUE:
+            self.cuts.append((kind, self.for_all(inside)))
 
     def for_all(self, cond: Expr) -> Expr:
         """The formula that the condition holds in every turn that reaches the current statement."""

@@ -20,14 +20,15 @@ from holdfast.ir.compile.annotations import BUILTINS, Types, field_type
 from holdfast.ir.compile.context import Context, Env, StateField
 from holdfast.ir.compile.conversions import plain_if_known
 from holdfast.ir.compile.expressions import Expressions
+from holdfast.ir.compile.key_bounds import defined
 from holdfast.ir.compile.refusals import Refusals
 from holdfast.ir.compile.simplify import simplify
 from holdfast.ir.compile.source import ClassSource, Module, read_class
 from holdfast.ir.errors import ModelError, UsageError
-from holdfast.ir.expr import Expr, Fold, Lit, Quantified, Ruled, walk
+from holdfast.ir.expr import TRUE, Expr, Fold, IfElse, Lit, Quantified, Ruled, Wrap, conjunction, walk
 from holdfast.ir.similar_names import did_you_mean
 from holdfast.ir.system import PropertyKind, System
-from holdfast.ir.types import BOOL, NoneType
+from holdfast.ir.types import BOOL, NoneType, NumberType, OptionalType
 from holdfast.lower.layout import Layout, Value
 from holdfast.lower.python.values import LANGUAGE, value_function
 
@@ -77,8 +78,21 @@ class ExpressionCompiler:
                 _wrong(text, f"it reads the rule {part.label}", "say what it means in terms of the state")
         if isinstance(body.type, NoneType):
             _wrong(text, "this is None in every state", "compare something with it: `owner[s1] is None`")
+        body = self._within_bounds(text, body)
         value = value_function(self.layout, f"the expression {short(text)}", body)
         return Expression(text.strip(), body.type == BOOL, value)
+
+    def _within_bounds(self, text: str, body: Expr) -> Expr:
+        """The expression with a value also where it computes a key beyond its bound: False, or None."""
+        inside = defined(body, self._context.keys)
+        if inside == TRUE:
+            return body
+        if body.type == BOOL:
+            return conjunction([inside, body])
+        if isinstance(body.type, NumberType | NoneType):
+            _wrong(text, "a number is computed from a cell at a computed key", "compare it with a number")
+        optional = body.type if isinstance(body.type, OptionalType) else OptionalType(body.type)
+        return IfElse(inside, body if body.type == optional else Wrap(body, optional), Lit(None, optional), optional)
 
     def _compiled(self, tree: ast.expr) -> Expr:
         expressions = Expressions(self._context)

@@ -36,7 +36,19 @@ from holdfast.ir.expr import (
     walk,
 )
 from holdfast.ir.names import source_name
-from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, direct_expressions, expressions, statements
+from holdfast.ir.stmt import (
+    Assign,
+    Fill,
+    For,
+    If,
+    Let,
+    Require,
+    Stmt,
+    Within,
+    direct_expressions,
+    expressions,
+    statements,
+)
 from holdfast.ir.system import Action, System
 from holdfast.ir.types import OptionalType, SortType
 from holdfast.lower.python.prune import prune
@@ -184,7 +196,7 @@ def _slice(body: tuple[Stmt, ...], own: str, sort: SortType, system: System) -> 
     kept: list[Stmt] = []
     for stmt in body:
         match stmt:
-            case Let():
+            case Let() | Within():
                 kept.append(stmt)
             case Require():
                 pass
