@@ -98,7 +98,7 @@ for found in entry_points(group="holdfast.verbs"):
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run one command and return its exit code. Every error is reported as one line on standard error."""
+    """Run one command and return its exit code. Every error is a line on standard error, also each one of a model."""
     said = times_said()
     try:
         _check_folder()
