@@ -22,7 +22,7 @@ from holdfast.lang.maps import Cut, Map, Rel
 from holdfast.lang.model import Flag, Ghost, Model
 from holdfast.lang.outcomes import equivalent, liveness, missing, outcomes, redundant, sound
 from holdfast.lang.rules import Refused, count, require, rule
-from holdfast.lang.sorts import Int, Nat, Sort, universe
+from holdfast.lang.sorts import Int, Nat, Ring, Sort, universe
 
 __all__ = [
     "Cut",
@@ -34,6 +34,7 @@ __all__ = [
     "Nat",
     "Refused",
     "Rel",
+    "Ring",
     "Scope",
     "Sort",
     "action",

@@ -156,8 +156,8 @@ class UnboundedUniverse(Universe):
     def best(self, kind: Key, stem: str, beats: Callable[[z3.ExprRef, z3.ExprRef], z3.BoolRef]) -> z3.ExprRef:
         """An element that beats every element, as a new symbol whose definition says so.
 
-        The symbol is a function of the bound variables that ``beats`` mentions. Equal definitions over one type share one
-        symbol.
+        The symbol is a function of the bound variables that ``beats`` mentions. Equal definitions over one type share
+        one symbol.
         """
         # New constants for each call: a minimum nested in this one may depend on both, and has two of its own.
         one, other = (self.symbols.bound(name, self.sort(kind)) for name in ("one", "other"))
