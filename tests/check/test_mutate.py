@@ -174,7 +174,7 @@ FALSE = [
     ),
     ({"LS_06": 'missing("no")'}, "LS-06", "declared missing, but it is in the model: over (LV-02) in 3 steps kills it"),
     ({"LS_06": 'liveness("LV-07", "no")'}, "LS-06", "declared liveness(LV-07), which it does not starve; over (LV-02)"),
-    ({"LS_07": 'liveness("LV-02", "no")'}, "LS-07", "declared liveness(LV-02), but no @leads_to of the model is viola"),
+    ({"LS_07": 'liveness("LV-02", "no")'}, "LS-07", "declared liveness(LV-02), but no liveness property"),
     ({"LS_07": None}, "LS-07", "no property kills it: state what it breaks as a property, or declare"),
     (
         {"LS_02": None},
