@@ -196,8 +196,8 @@ def test_each_kind_has_its_own_words(violated: LiveResult, compiled: Compiled) -
     text = " ".join(render_live(violated).split())
     assert "again (LV-01) is violated: from some point on it is never true again, though every fair" in text
     assert "for_good (LV-02) is violated: it is false again and again, or for ever, though every fair" in text
-    assert "again and again again (LV-01), which is false in 3 states" in text
-    assert "at last for good for_good (LV-02), which is false in 3 states" in text
+    assert "recurs again (LV-01), which is false in 3 states" in text
+    assert "lasts for_good (LV-02), which is false in 3 states" in text
     assert "owed" not in text
     assert [(each["property"], each["kind"]) for each in live_to_json(violated)["figures"]["owed"]] == [
         ("again", "always_eventually"),

@@ -188,8 +188,8 @@ def _figures(result: LiveResult) -> Iterator[tuple[str, str]]:
 
 _WORDS = {
     "leads_to": ("owed", ""),
-    "always_eventually": ("again and again", ", which is false"),
-    "eventually_always": ("at last for good", ", which is false"),
+    "always_eventually": ("recurs", ", which is false"),
+    "eventually_always": ("lasts", ", which is false"),
 }
 """For each kind of liveness property: the label of its line, and the words between its name and its figures."""
 
