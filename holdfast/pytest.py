@@ -6,7 +6,7 @@
     test_ownership = properties(Ownership, scope="tiny")
 
 gives an item for each property: ``test_ownership[one_owner]``, and so on. One search of the model, started by the first
-item that needs it, serves all items except leads-to properties, which ``live`` checks. An item fails with the run that
+item that needs it, serves all items except liveness properties, which ``live`` checks. An item fails with the run that
 violates its property. The item of a witness fails if the witness is not reached; any other item also fails if its
 property is vacuous.
 """
@@ -23,7 +23,7 @@ from holdfast.check.live.result import LiveResult, render_live
 from holdfast.check.result import Result
 from holdfast.check.search.engine import search
 from holdfast.check.summary import render_summary
-from holdfast.ir.system import System
+from holdfast.ir.system import LIVENESS, System
 from holdfast.ir.variants import compile_variant
 from holdfast.runs.selection import deadlock_claim, idempotence
 from holdfast.trace.text import render
@@ -56,7 +56,7 @@ def properties(
     def decided(name: str) -> LiveResult:
         return live(system, chosen, properties=[name], target=target)
 
-    owed = {prop.name for prop in system.of_kind("leads_to")}
+    owed = {prop.name for prop in system.of_kind(*LIVENESS)}
 
     @pytest.mark.parametrize("name", [*_names(system)])
     def test(name: str) -> None:
@@ -70,8 +70,7 @@ def properties(
 
 def _names(system: System) -> Iterator[str]:
     """The names of the items: properties in the order of the model, then idempotence, then deadlock."""
-    kinds = ("invariant", "lemma", "step", "witness", "leads_to")
-    yield from (prop.name for prop in system.properties if prop.kind in kinds)
+    yield from (prop.name for prop in system.of_kind("invariant", "lemma", "step", "witness", *LIVENESS))
     yield from (idempotence(system, action).name for action in system.actions if action.idempotent is not None)
     if next(system.of_kind("final"), None) is not None:
         yield deadlock_claim(system).name
@@ -92,5 +91,5 @@ def _wrong(result: Result, name: str) -> str | None:
 
 
 def _starved(result: LiveResult) -> str | None:
-    """The failure message of a leads-to property, or None if it holds."""
+    """The failure message of a liveness property, or None if it holds."""
     return render_live(result) if result.exit_code else None

@@ -33,7 +33,7 @@ CODES = """Exit codes:
    10  a witness is not reached, a property is vacuous, a lemma idle, or a mutant is not declared
    11  deadlock
    12  violated; for a log: impossible
-   13  a leads-to property is violated
+   13  a liveness property is violated
    20  no answer within the budget, or interrupted; for a proof: it does not go through
   150  the model is outside the language
     2  a wrong argument or file

@@ -1,4 +1,4 @@
-"""``holdfast live``: does every leads-to property hold under the declared fairness?"""
+"""``holdfast live``: does every liveness property hold under the declared fairness?"""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ def live(
     files: RunFiles = NO_FILES,
     reports: Reports = NO_REPORTS,
 ) -> int:
-    """Decide liveness: does every @leads_to of a model hold? If not, show an infinite run that violates it (a lasso).
+    """Decide liveness: does every liveness property hold? If not, show an infinite run that violates it (a lasso).
 
-    Every @leads_to is decided for each value of its parameters, under the fairness that actions declare. Ends 0 if all
-    hold, 13 if one is violated, and 20 if there is no answer because a bound of the scope cut a step of a fair action.
+    Every @leads_to, @always_eventually and @eventually_always is decided for each value of its parameters, under the
+    fairness that actions declare. Ends 0 if all hold, 13 if one is violated, and 20 if there is no answer because a
+    bound of the scope cut a step of a fair action.
 
     Parameters
     ----------
@@ -50,7 +51,7 @@ def live(
     without
         Remove a rule, LABEL everywhere or LABEL@action in one action. May be repeated.
     property
-        Decide this leads-to only, by its name or rule id. May be repeated.
+        Decide this property only, by its name or rule id. May be repeated.
     cores
         How many cores decide properties of a large graph; otherwise all.
     budget
@@ -62,7 +63,7 @@ def live(
     reports
         Reports for other tools.
     """
-    from holdfast.check.live.engine import leads_to  # noqa: PLC0415 - SciPy takes a while to import
+    from holdfast.check.live.engine import liveness_properties  # noqa: PLC0415 - SciPy takes a while to import
 
     if not model:
         raise UsageError("no model is named; give one or several, such as `holdfast live reassignment`")
@@ -70,7 +71,7 @@ def live(
     systems = {name: load_variant(name, variant, without) for name in model}
     # Check properties, scopes and files of all models now, so that a mistake shows before the long search.
     for system in systems.values():
-        leads_to(system, property or None)
+        liveness_properties(system, property or None)
         _scopes(system, scope)
     reports.prepare(json=json)
     files.prepare()

@@ -17,6 +17,7 @@ from holdfast.cli.output_files import PageFile
 from holdfast.cli.reporting import renderer
 from holdfast.cli.run_files import write_page
 from holdfast.ir.errors import UsageError
+from holdfast.ir.system import LIVENESS
 from holdfast.runs.loading import LoadedRun, open_trace
 from holdfast.runs.replay import Replayer
 from holdfast.trace.line import LONGEST
@@ -36,8 +37,8 @@ def replay(
 ) -> int:
     """Replay a run, and show it in the same form as the command that found it.
 
-    The exit code says what the run shows: 12 a violation, 11 a deadlock, 13 a violated leads-to; 0 nothing, or its
-    witness; 20 if the model has changed and no longer allows the run.
+    The exit code says what the run shows: 12 a violation, 11 a deadlock, 13 a violated liveness property; 0 nothing, or
+    its witness; 20 if the model has changed and no longer allows the run.
 
     Parameters
     ----------
@@ -121,4 +122,4 @@ def _verdict(trace: Trace, asked: str | None) -> str:
 def _exit_code(claim: Claim | None) -> int:
     if claim is None or claim.kind == "witness":
         return HOLDS
-    return {"deadlock": DEADLOCK, "leads_to": STARVED}.get(claim.kind, VIOLATED)
+    return STARVED if claim.kind in LIVENESS else DEADLOCK if claim.kind == "deadlock" else VIOLATED

@@ -78,7 +78,7 @@ def tlc(
         Instead, check with TLC that the model implements each module that MODEL_implements_….tla in spec/ names; ends
         12 if it does not.
     live
-        Instead, decide each @leads_to with TLC under the model's fairness, and compare with `holdfast live`.
+        Instead, decide each liveness property with TLC under the model's fairness, and compare with `holdfast live`.
     limit
         Seconds that TLC may take, and that the search may take.
     json
@@ -208,10 +208,10 @@ def _claims_text(opinion: SecondOpinion, claims: Sequence[Refinement]) -> str:
 
 
 def _owed_text(opinion: SecondOpinion, owed: LiveAgreement | None) -> str:
-    """The comparison of liveness as text: for each leads-to, the answers of both."""
+    """The comparison of liveness as text: for each liveness property, the answers of both."""
     heading = _configured(opinion.target, opinion.scope.name, opinion.system.chosen, opinion.system.removed)
     if owed is None:
-        return f"{heading}: it has no @leads_to"
+        return f"{heading}: it has no liveness property"
     lines = [
         f"{heading}: {'both agree' if owed.agrees else 'THEY DISAGREE'}",
         f"  live    {_verdicts(owed.properties, owed.ours, owed.only_if_cut)}",

@@ -195,12 +195,12 @@ class Fold:
     type: NumberType
 
 
-ArithmeticOp = Literal["+", "-", "*", "min", "max", "abs"]
+ArithmeticOp = Literal["+", "-", "*", "%", "min", "max", "abs"]
 
 
 @attrs.frozen
 class Arithmetic:
-    """``+``, ``-``, or ``*`` by a constant; ``min``, ``max`` of several; ``abs`` of one."""
+    """``+``, ``-``; ``*`` and ``%`` by a constant, for ``%`` above 0; ``min``, ``max`` of several; ``abs`` of one."""
 
     op: ArithmeticOp
     args: tuple[Expr, ...]

@@ -36,7 +36,9 @@ class ActionMark:
 class PropertyMark:
     """A property. ``of``: the action whose steps a step property judges; None for all actions."""
 
-    kind: Literal["invariant", "step", "leads_to", "witness", "lemma", "assume", "final"]
+    kind: Literal[
+        "invariant", "step", "leads_to", "always_eventually", "eventually_always", "witness", "lemma", "assume", "final"
+    ]
     of: str | None = None
 
 

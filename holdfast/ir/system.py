@@ -13,7 +13,12 @@ from holdfast.ir.expr import Expr
 from holdfast.ir.stmt import Let, Stmt
 from holdfast.ir.types import EnumType, IntType, Key, NatType, Plain, Scalar, SortType
 
-PropertyKind = Literal["invariant", "step", "leads_to", "witness", "lemma", "assume", "final"]
+PropertyKind = Literal[
+    "invariant", "step", "leads_to", "always_eventually", "eventually_always", "witness", "lemma", "assume", "final"
+]
+LIVENESS: tuple[PropertyKind, ...] = ("leads_to", "always_eventually", "eventually_always")
+"""The kinds of liveness properties: they state something about every fair run, and only a lasso violates them."""
+
 RuleKind = Literal["require", "condition", "effect"]
 OutcomeKind = Literal["equivalent", "redundant", "liveness", "missing", "sound"]
 
@@ -63,12 +68,14 @@ class Action:
 
 @attrs.frozen
 class Property:
-    """A statement about states or steps.
+    """A statement about states, steps or fair runs.
 
-    ``ids``: the rule ids at the start of the docstring (``INV-01``). ``body``: the condition that the property states;
-    for ``leads_to`` it is the premise, and ``goal`` is the condition that must follow. ``premise``: the condition
-    under which the property is not trivially true; if no reached state satisfies it, the property is vacuous.
-    ``of``: the action whose steps a step property judges; the property may use the parameters of that action by name.
+    ``ids``: the rule ids at the start of the docstring (``INV-01``). ``body``: the condition that the property states.
+    A liveness property has a ``goal`` too: the condition that must follow its ``body`` (``leads_to``), that must be
+    true again and again (``always_eventually``), or that must be true from some state on (``eventually_always``). The
+    ``body`` of the last two is TRUE. ``premise``: the condition under which the property is not trivially true; if no
+    reached state satisfies it, the property is vacuous. ``of``: the action whose steps a step property judges; the
+    property may use the parameters of that action by name.
     """
 
     name: str

@@ -8,7 +8,9 @@ from __future__ import annotations
 from holdfast.lang.decorators import (
     Scope,
     action,
+    always_eventually,
     assume,
+    eventually_always,
     final,
     init,
     invariant,
@@ -22,7 +24,7 @@ from holdfast.lang.maps import Cut, Map, Rel
 from holdfast.lang.model import Flag, Ghost, Model
 from holdfast.lang.outcomes import equivalent, liveness, missing, outcomes, redundant, sound
 from holdfast.lang.rules import Refused, count, require, rule
-from holdfast.lang.sorts import Int, Nat, Sort, universe
+from holdfast.lang.sorts import Int, Nat, Ring, Sort, universe
 
 __all__ = [
     "Cut",
@@ -34,12 +36,15 @@ __all__ = [
     "Nat",
     "Refused",
     "Rel",
+    "Ring",
     "Scope",
     "Sort",
     "action",
+    "always_eventually",
     "assume",
     "count",
     "equivalent",
+    "eventually_always",
     "final",
     "init",
     "invariant",

@@ -90,6 +90,22 @@ def leads_to(method: Pair) -> Pair:
     return _mark(method, PropertyMark("leads_to"))
 
 
+def always_eventually(method: Predicate) -> Predicate:
+    """A condition that is true again and again in every fair run: ``[]<>p``.
+
+    It is checked for each combination of values of the method's parameters.
+    """
+    return _mark(method, PropertyMark("always_eventually"))
+
+
+def eventually_always(method: Predicate) -> Predicate:
+    """A condition that in every fair run is true from some state on: ``<>[]p``.
+
+    It is checked for each combination of values of the method's parameters.
+    """
+    return _mark(method, PropertyMark("eventually_always"))
+
+
 def witness(method: Predicate) -> Predicate:
     """A state that must be reachable, so that the model is not vacuous."""
     return _mark(method, PropertyMark("witness"))

@@ -36,7 +36,7 @@ def redundant(with_: str, reason: str = "") -> OutcomeMark:
 
 
 def liveness(prop: str, reason: str) -> OutcomeMark:
-    """The rule protects liveness. ``prop``: a ``@leads_to`` of the model, or an id such as LV-01 or LP-02."""
+    """The rule protects liveness. ``prop``: a liveness property of the model, or an id such as LV-01 or LP-02."""
     return OutcomeMark("liveness", reason, prop)
 
 

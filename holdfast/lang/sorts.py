@@ -40,10 +40,32 @@ def size_in_force(cls: type) -> int:
 
 
 class _Domain(type):
-    """A class that can be iterated over: ``for s in Stream``."""
+    """A class that can be iterated over, and has a size: ``for s in Stream``, ``len(Stream)``."""
 
     def __iter__(cls: type[T]) -> Iterator[T]:
         return iter(cls.elements())  # type: ignore[attr-defined]
+
+    def __len__(cls) -> int:
+        return len(cls.elements())  # type: ignore[attr-defined]
+
+    def __bool__(cls) -> bool:
+        return True  # a class, whatever its length; Python would ask for that
+
+
+class _Order(_Domain):
+    """A class whose values have an order: ``Index.first``, ``Index.last``."""
+
+    @property
+    def first(cls: type[T]) -> T:
+        """The least value."""
+        value: T = cls.elements()[0]  # type: ignore[attr-defined]
+        return value
+
+    @property
+    def last(cls: type[T]) -> T:
+        """The greatest value in the universe in force."""
+        value: T = cls.elements()[-1]  # type: ignore[attr-defined]
+        return value
 
 
 class Sort(metaclass=_Domain):
@@ -92,7 +114,7 @@ class Sort(metaclass=_Domain):
     __lt__ = __le__ = __gt__ = __ge__ = _no_order
 
 
-class Nat(int, metaclass=_Domain):
+class Nat(int, metaclass=_Order):
     """A total order with a least element: epochs, offsets. ``class Epoch(Nat): ...`` declares a Nat.
 
     ``Epoch(0)`` is its least value. Arithmetic keeps the type. The assignment of a result beyond the bound cuts the
@@ -115,11 +137,30 @@ class Nat(int, metaclass=_Domain):
     def __mul__(self, other: int) -> Self:
         return type(self)(int(self) * int(other))
 
+    def __mod__(self, other: int) -> Self:
+        return type(self)(int(self) % int(other))
+
     __radd__ = __add__
     __rmul__ = __mul__
 
     def __repr__(self) -> str:
         return str(int(self))
+
+
+class Ring(Nat):
+    """A Nat whose values stand in a circle: ``class Node(Ring): ...``. After the last one comes the first."""
+
+    __slots__ = ()
+
+    @property
+    def next(self) -> Self:
+        """The value after this one."""
+        return type(self)(0 if self == type(self).last else int(self) + 1)
+
+    @property
+    def previous(self) -> Self:
+        """The value before this one."""
+        return type(self)(type(self).last if self == 0 else int(self) - 1)
 
 
 class Int(Nat):
@@ -139,5 +180,5 @@ class Int(Nat):
         return [cls(value) for value in range(cls.lo, cls.hi + 1)]
 
 
-for _cls, _role in ((Sort, "sort"), (Nat, "nat"), (Int, "int")):
+for _cls, _role in ((Sort, "sort"), (Nat, "nat"), (Ring, "ring"), (Int, "int")):
     setattr(_cls, MARK, _role)

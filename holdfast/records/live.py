@@ -1,4 +1,4 @@
-"""The record of ``live``: a case for each leads-to, with the lasso that violates it."""
+"""The record of ``live``: a case for each liveness property, with the lasso that violates it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 import attrs
 
 from holdfast.check.live.result import LiveResult, fair_text
-from holdfast.ir.system import System
+from holdfast.ir.system import LIVENESS, System
 from holdfast.records.record import Case, Record, case_of, changes_of, identified, numbers, plain_case
 from holdfast.trace.text import count
 from holdfast.trace.trace import Claim
 
 
 def live_record(system: System, result: LiveResult, names: Sequence[str] = ()) -> Record:
-    """The record of the leads-to properties with these names or rule ids; without names, of all."""
+    """The record of the liveness properties with these names or rule ids; without names, of all."""
     record = Record(
         engine="live",
         model=result.target,
@@ -34,7 +34,7 @@ def _cases(system: System, result: LiveResult, names: Sequence[str]) -> Iterator
         case = case_of(system, trace)
         yield attrs.evolve(case, text=f"{case.text}\n\n{fair_text(reasons)}")
     violated = {trace.shown.name for trace in result.findings}
-    for prop in system.of_kind("leads_to"):
+    for prop in system.of_kind(*LIVENESS):
         if prop.name not in violated and (not names or {prop.name, *prop.ids} & set(names)):
             yield _unviolated(Claim.of_property(prop), result)
 
@@ -52,4 +52,15 @@ def _unviolated(claim: Claim, result: LiveResult) -> Case:
     if claim.name in {each.name for each in result.vacuous}:
         return plain_case(claim, "failed", "its premise was never true, so it says nothing")
     either = f", whether the steps that a bound cut are possible or not: {cuts}" if cuts else ""
-    return plain_case(claim, "passed", f"owed in {count(found.owing, 'state')}, and it always comes{either}")
+    return plain_case(claim, "passed", f"{_held(claim, count(found.owing, 'state'))}{either}")
+
+
+def _held(claim: Claim, states: str) -> str:
+    """What was decided, in words; ``states``: the number of states in which the goal is owed, or is false."""
+    match claim.kind:
+        case "always_eventually":
+            return f"false in {states}, and always true again later"
+        case "eventually_always":
+            return f"false in {states}, and in every fair run true for good at last"
+        case _:
+            return f"owed in {states}, and it always comes"

@@ -15,7 +15,7 @@ import attrs
 from holdfast.check.result import Answer
 from holdfast.ir.errors import Place
 from holdfast.ir.printable import printable
-from holdfast.ir.system import System
+from holdfast.ir.system import LIVENESS, System
 from holdfast.trace.line import replay_command
 from holdfast.trace.text import NOBODY, back, outcome, render
 from holdfast.trace.trace import Claim, Trace
@@ -104,7 +104,7 @@ def case_of(system: System, trace: Trace) -> Case:
     """The case of a finding: the run violates its claim."""
     claim = trace.shown
     steps = "step" if trace.length == 1 else "steps"
-    said = outcome(trace, claim) if claim.kind == "leads_to" else f"violated in {trace.length} {steps}"
+    said = outcome(trace, claim) if claim.kind in LIVENESS else f"violated in {trace.length} {steps}"
     return plain_case(
         claim,
         "failed",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET, VIOLATED
 from holdfast.check.tlc.agreement import Agreement, Refinement, SecondOpinion
 from holdfast.check.tlc.liveness import LiveAgreement
+from holdfast.ir.system import LIVENESS
 from holdfast.records.record import Case, Moment, Record, Status, changes_of, flow_of, identified
 from holdfast.trace.line import replay_command
 from holdfast.trace.text import render
@@ -59,12 +60,15 @@ def claims_record(opinion: SecondOpinion, claims: Sequence[Refinement]) -> Recor
 
 
 def owed_record(opinion: SecondOpinion, owed: LiveAgreement | None) -> Record:
-    """The record of the comparison of ``live`` and TLC: a case for each leads-to. ``owed``: None without leads-to."""
+    """The record of the comparison of ``live`` and TLC: a case for each liveness property.
+
+    ``owed``: None if the model has none.
+    """
     if owed is None:
-        return _record(opinion, [_nothing(opinion, "liveness", "the model has no @leads_to")], "agrees", HOLDS)
+        return _record(opinion, [_nothing(opinion, "liveness", "the model has no liveness property")], "agrees", HOLDS)
     runs = {run.shown.name: run for run in owed.runs if run.claim is not None}
     cases = []
-    for prop in opinion.system.of_kind("leads_to"):
+    for prop in opinion.system.of_kind(*LIVENESS):
         problems = [each for each in owed.differences if each.startswith(f"{prop.name}: ")]
         found = "violated" if prop.name in owed.theirs else "holds"
         cases.append(

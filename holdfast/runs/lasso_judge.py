@@ -1,4 +1,4 @@
-"""Whether a lasso violates a leads-to, judged by the interpreter from the run alone.
+"""Whether a lasso violates a liveness property, judged by the interpreter from the run alone.
 
 Apart from the definition of fairness demands, it shares no code with the search. So it can check the search's findings.
 """
@@ -59,7 +59,7 @@ class LassoJudge:
         if states[-1] != states[loop] or not all(each.met for each in self.fairness(states, calls, loop)):
             return None
         sizes = (range(self.machine.layout.codes(param.type)) for param in prop.params)
-        return next((args for args in itertools.product(*sizes) if self._owes(prop, args, states, loop)), None)
+        return next((args for args in itertools.product(*sizes) if self._fails(prop, args, states, loop)), None)
 
     def fairness(self, states: Sequence[bytes], calls: Sequence[Call], loop: int) -> Iterator[FairnessEvidence]:
         """How the loop meets each demand. A step that a bound cuts counts as possible: the protocol has no bounds."""
@@ -85,6 +85,13 @@ class LassoJudge:
 
     def _serves(self, state: bytes, new: bytes, label: int) -> bool:
         return (new, label) in self._steps.of(state)[0]
+
+    def _fails(self, prop: Property, args: Args, states: Sequence[bytes], loop: int) -> bool:
+        """Whether the lasso, which is fair, violates the property for these arguments."""
+        if prop.kind == "eventually_always":
+            # The states of the loop are those that the run visits again and again.
+            return not all(self.machine.goal(prop, state, args) for state in states[loop:])
+        return self._owes(prop, args, states, loop)
 
     def _owes(self, prop: Property, args: Args, states: Sequence[bytes], loop: int) -> bool:
         """Whether the goal is owed for ever: it becomes owed in some state, and no state of the loop meets it."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import attrs
 
 from holdfast.ir.errors import HoldfastError, UsageError
-from holdfast.ir.system import Action, Property, System
+from holdfast.ir.system import LIVENESS, Action, Property, System
 from holdfast.ir.trust import UntrustedModelError, check_bundled
 from holdfast.ir.variants import load_variant
 from holdfast.lower.layout import Value
@@ -139,8 +139,8 @@ def _fitted(run: ForeignRun, wanted: RunSource) -> tuple[Replayer, Script]:
     problem = UsageError(f"{system.name} declares no scope; add tiny = Scope({{...}}) to the class")
     for name in names:
         try:
-            owed = None if run.loop is None else tuple(system.of_kind("leads_to"))
-            replayer = Replayer(system, system.scope(name), target=wanted.target, options=None, leads_to=owed)
+            owed = None if run.loop is None else tuple(system.of_kind(*LIVENESS))
+            replayer = Replayer(system, system.scope(name), target=wanted.target, options=None, liveness=owed)
             return replayer, fit(replayer, run)
         except UsageError as error:
             # The first scope is usually the intended one, so its problem is reported.
@@ -226,7 +226,7 @@ def _open_own(run: ForeignRun, said: RunHeader, wanted: RunSource | None) -> Loa
         target=source.target,
         options=said.options if known else None,
         seed=said.seed if known else None,
-        leads_to=_owed(system, said.claim),
+        liveness=_owed(system, said.claim),
     )
     changed = _changed(replayer, said.fingerprint)
     try:
@@ -291,7 +291,7 @@ def _open_line(line: Line, wanted: RunSource | None, file: str | None) -> Loaded
     source = _instead(said, wanted)
     system = source.system(file if wanted is None else None)
     scope = system.scope(source.scope or line.scope)
-    replayer = Replayer(system, scope, target=source.target, options=None, leads_to=_owed(system, line.claim))
+    replayer = Replayer(system, scope, target=source.target, options=None, liveness=_owed(system, line.claim))
     changed = _changed(replayer, line.fingerprint)
     try:
         script = _script(replayer, line)
@@ -312,8 +312,8 @@ def _instead(said: RunSource, wanted: RunSource | None) -> RunSource:
 
 
 def _owed(system: System, claim: str | None) -> tuple[Property, ...] | None:
-    """The leads-to that the run claims to violate; None if it claims something else, or nothing."""
-    return tuple(prop for prop in system.of_kind("leads_to") if prop.name == claim) or None
+    """The liveness property that the run claims to violate; None if it claims something else, or nothing."""
+    return tuple(prop for prop in system.of_kind(*LIVENESS) if prop.name == claim) or None
 
 
 def _changed(replayer: Replayer, fingerprint: str) -> str | None:

@@ -49,8 +49,8 @@ class StoppedScript:
 class Replayer:
     """Replays runs of one system in one scope, with the ghosts that any of its properties reads (or with all ghosts).
 
-    Only lassos show a violated leads-to, and a ghost that still records would keep a lasso from leading back. So with
-    ``leads_to`` the replayer is for lassos that may violate one of these: it keeps only the ghosts that they read, and
+    Only lassos violate a liveness property. A ghost that still records would keep a lasso from leading back. So with
+    ``liveness`` the replayer is for lassos that may violate one of these: it keeps only the ghosts that they read, and
     judges other properties only if these ghosts suffice.
 
     ``target``, ``options`` and ``seed`` go into the traces: the command line's name for the model, and the further
@@ -67,13 +67,13 @@ class Replayer:
         options: Sequence[str] | None = (),
         seed: int | None = None,
         all_ghosts: bool = False,
-        leads_to: Sequence[Property] | None = None,
+        liveness: Sequence[Property] | None = None,
     ) -> None:
         self.system = system
         self.selection: Selection = select(system, None)
-        self.leads_to = tuple(leads_to or ())
-        if leads_to is not None:
-            self.selection = _for_lassos(self.selection, system, ghosts_read(system, leads_to))
+        self.liveness = tuple(liveness or ())
+        if liveness is not None:
+            self.selection = _for_lassos(self.selection, system, ghosts_read(system, liveness))
         ghosts = None if all_ghosts else self.selection.ghosts
         self.machine = Interpreter(system, scope, ghosts=ghosts, properties=self.selection.properties)
         self.origin = Origin(
@@ -152,8 +152,8 @@ class Replayer:
             yield _RepetitionTest(idempotence(self.system, action), action)
         if self.selection.deadlock:
             yield _DeadlockTest(deadlock_claim(self.system), self.selection.of_kind("final"))
-        for prop in self.leads_to:
-            yield _LeadsToTest(Claim.of_property(prop), prop)
+        for prop in self.liveness:
+            yield _LivenessTest(Claim.of_property(prop), prop)
 
     @property
     def lassos(self) -> LassoJudge:
@@ -305,7 +305,7 @@ class _RepetitionTest(_ClaimTest):
 
 
 @attrs.frozen
-class _LeadsToTest(_ClaimTest):
+class _LivenessTest(_ClaimTest):
     prop: Property
 
     def shown(self, replayer: Replayer, states: Sequence[bytes], script: Script) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import attrs
 
 from holdfast.ir.errors import UsageError
+from holdfast.ir.system import LIVENESS
 from holdfast.runs.replay import Replayer, Script
 from holdfast.runs.selection import idempotence
 from holdfast.trace.trace import Trace
@@ -28,7 +29,7 @@ def why(replayer: Replayer, trace: Trace, name: str | None = None) -> Reasons:
     """
     script = replayer.script(trace)
     for wanted in _names(replayer, trace, script, name):
-        if replayer.claim(wanted).kind == "leads_to":
+        if replayer.claim(wanted).kind in LIVENESS:
             raise UsageError(
                 f"--why: the run violates {wanted} as a whole, and not by one of its states; leave --why out"
             )

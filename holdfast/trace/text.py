@@ -12,6 +12,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
+from holdfast.ir.system import LIVENESS
 from holdfast.ir.types import BoolType, NatType, OptionalType, SortType
 from holdfast.lower.layout import Cell, Value
 from holdfast.trace.line import replay_command
@@ -54,9 +55,9 @@ def header(trace: Trace, width: int = WIDTH) -> list[str]:
 
 
 def outcome(trace: Trace, claim: Claim) -> str:
-    """Such as ``violated after 3 steps``. A leads-to is violated by the whole lasso, so its outcome names the loop."""
+    """Such as ``violated after 3 steps``. Liveness is violated by the whole lasso, so the text names the loop."""
     steps = count(trace.length, "step")
-    if claim.kind != "leads_to" or trace.loop is None:
+    if claim.kind not in LIVENESS or trace.loop is None:
         return f"{'reached' if claim.kind == 'witness' else 'violated'} after {steps}"
     turn = trace.length - trace.loop
     if turn:
@@ -144,6 +145,16 @@ def conclusion(claim: Claim) -> str:
             return (
                 f"{claim.title} is violated{where}: it is owed and never comes, though every fair action is taken that "
                 "stays possible."
+            )
+        case "always_eventually":
+            return (
+                f"{claim.title} is violated{where}: from some point on it is never true again, though every fair "
+                "action is taken that stays possible."
+            )
+        case "eventually_always":
+            return (
+                f"{claim.title} is violated{where}: it is false again and again, or for ever, though every fair "
+                "action is taken that stays possible."
             )
         case _:
             return f"{claim.title} is violated{where}."

@@ -13,11 +13,21 @@ import attrs
 
 from holdfast.ir.errors import Place
 from holdfast.ir.expr import Expr, Read, walk
-from holdfast.ir.system import Action, Param, Property, System
+from holdfast.ir.system import LIVENESS, Action, Param, Property, System
 from holdfast.lower.layout import Cell, Layout, Value
 from holdfast.lower.layout import Field as LayoutField
 
-ClaimKind = Literal["invariant", "lemma", "step", "idempotent", "deadlock", "witness", "leads_to"]
+ClaimKind = Literal[
+    "invariant",
+    "lemma",
+    "step",
+    "idempotent",
+    "deadlock",
+    "witness",
+    "leads_to",
+    "always_eventually",
+    "eventually_always",
+]
 
 
 @attrs.frozen
@@ -40,8 +50,8 @@ class Claim:
 
     @classmethod
     def of_property(cls, prop: Property) -> Claim:
-        """The claim of an invariant, a lemma, a step property, a witness or a leads-to; ValueError for other kinds."""
-        if prop.kind not in ("invariant", "lemma", "step", "witness", "leads_to"):
+        """The claim of a property about states, steps or runs; ValueError for an assumption and a final state."""
+        if prop.kind == "assume" or prop.kind == "final":
             raise ValueError(f"no single run shows {prop.name}, a property of kind {prop.kind}")
         reads, before = _reads(prop.body, old=False), _reads(prop.body, old=True)
         if prop.goal is not None:
@@ -149,7 +159,7 @@ class Trace:
         """The command line that finds this run again; None if no engine is known to find it."""
         if self.options is None:
             return None
-        owed = self.claim is not None and self.claim.kind == "leads_to"
+        owed = self.claim is not None and self.claim.kind in LIVENESS
         verb = "walk" if self.seed is not None else "live" if owed else "check"
         parts = ["holdfast", verb, self.target, "--scope", self.scope]
         for variant in self.variants:

@@ -6,6 +6,7 @@ import attrs
 import pytest
 
 from holdfast.check.budget import Budget
+from holdfast.check.live.engine import live
 from holdfast.check.mutate import bench
 from holdfast.check.mutate.bench import Bench
 from holdfast.check.mutate.limits import MutationLimits
@@ -174,7 +175,7 @@ FALSE = [
     ),
     ({"LS_06": 'missing("no")'}, "LS-06", "declared missing, but it is in the model: over (LV-02) in 3 steps kills it"),
     ({"LS_06": 'liveness("LV-07", "no")'}, "LS-06", "declared liveness(LV-07), which it does not starve; over (LV-02)"),
-    ({"LS_07": 'liveness("LV-02", "no")'}, "LS-07", "declared liveness(LV-02), but no @leads_to of the model is viola"),
+    ({"LS_07": 'liveness("LV-02", "no")'}, "LS-07", "declared liveness(LV-02), but no liveness property"),
     ({"LS_07": None}, "LS-07", "no property kills it: state what it breaks as a property, or declare"),
     (
         {"LS_02": None},
@@ -251,6 +252,18 @@ def test_a_rule_without_which_nothing_starts_is_killed(compiled: Compiled) -> No
     assert ways(report)["LS-01"] == "killed"
     assert "cannot start: " in str(report.rows[0].kill)
     assert set(ways(report)) == {"LS-01", "LS-02"}
+
+
+@pytest.mark.parametrize("kind", ["always_eventually", "eventually_always"])
+def test_a_declaration_may_name_any_kind_of_liveness(compiled: Compiled, kind: str) -> None:
+    """Without LS-06 a tired node has asked for ever; a condition that must recur, or last, shows it."""
+    claim = f"@{kind}\ndef over(self, n: Node) -> bool:\n    return not self.asked[n] or not self.tired[n]\n"
+    body = without_liveness(lock(LS_06='liveness("over", "it has asked for ever")')) + claim
+    assert live(compiled(body), compiled(body).scopes["tiny"]).verdict == "exhausted"
+    [row] = mutation(compiled(body), "LS-06").report().rows
+    assert (row.way, row.fault, str(row.kill)) == ("liveness", None, "over in 3 steps")
+    [row] = mutation(compiled(body.replace('liveness("over", "it', 'missing("it')), "LS-06").report().rows
+    assert "over in 3 steps kills it" in str(row.fault)
 
 
 def test_liveness_that_a_bound_leaves_open_is_no_answer(compiled: Compiled) -> None:

@@ -80,7 +80,7 @@ def test_a_limit_ends_20(holdfast: Run) -> None:
     [
         ((), "no model is named"),
         ((LEASE, "no_such_model"), "there is no model 'no_such_model'"),
-        ((LEASE, "--property", "LV-9"), "Lease has no leads-to property 'LV-9'"),
+        ((LEASE, "--property", "LV-9"), "Lease has no liveness property 'LV-9'"),
         ((LEASE, "--scope", "huge"), "Lease has no scope 'huge'"),
         ((LEASE, "--itf", "/nowhere/run.itf.json"), "/nowhere/run.itf.json: cannot be written"),
         ((LEASE, "--budget", "soon"), "'soon' is not a limit"),
@@ -100,4 +100,4 @@ def test_a_model_without_liveness_is_refused(holdfast: Run, tmp_path: Path) -> N
     (tmp_path / "counter.py").write_text(COUNTER)
     ran = holdfast("live", LEASE, tmp_path / "counter.py")
     assert (ran.code, ran.out) == (2, "")
-    assert "Counter has no leads-to property" in ran.err
+    assert "Counter has no liveness property" in ran.err

@@ -105,7 +105,7 @@ def test_a_model_that_implements_nothing_says_so(holdfast: Run, counter: str) ->
     assert holdfast("tlc", counter, "--implements").out == (
         "counter.py, scope tiny: it implements no module of spec/ in this scope\n"
     )
-    assert holdfast("tlc", counter, "--live").out == "counter.py, scope tiny: it has no @leads_to\n"
+    assert holdfast("tlc", counter, "--live").out == "counter.py, scope tiny: it has no liveness property\n"
 
 
 def test_liveness_is_compared(holdfast: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tools: Tools) -> None:

@@ -7,6 +7,7 @@ import random
 import attrs
 from hypothesis import strategies as st
 
+from holdfast.ir.system import LIVENESS
 from tests.differential.bodies import Bodies, indented, needs
 from tests.differential.vocabulary import (
     BOOL,
@@ -274,7 +275,9 @@ class Writer(Bodies):
 
     def write_property(self, part: Part, name: str) -> None:
         """A property of any kind."""
-        kind = self.choices.one(("invariant", "step", "step", "of", "leads_to", "witness", "lemma", "assume", "final"))
+        kind = self.choices.one(("invariant", "step", "step", "of", "live", "witness", "lemma", "assume", "final"))
+        if kind == "live":
+            kind = self.choices.one(LIVENESS)
         sight = self.sight(ghosts=True, ruled=False)
         params: tuple[tuple[str, str], ...] = ()
         mark, old = f"@{kind}", kind in ("step", "of")
@@ -282,7 +285,7 @@ class Writer(Bodies):
             act = self.choices.one(self.actions)
             mark = f'@step(of="{act.name}")'
             params = tuple(param for param in act.params if self.choices.chance(70))
-        elif kind == "leads_to":
+        elif kind in LIVENESS:
             params = self.some_params(2)
         elif kind == "assume":
             sight = attrs.evolve(sight, fields=tuple(f for f in self.fields if f.given or f.constant))

@@ -20,6 +20,7 @@ from holdfast.check.result import Result, to_json
 from holdfast.check.search.engine import search
 from holdfast.ir.errors import ModelError, UsageError
 from holdfast.ir.marks import ScopeMark
+from holdfast.ir.system import LIVENESS
 from holdfast.lang.sorts import Nat, Sort
 from holdfast.lower.kernel import graphs, kernel
 from tests.generated.case import Case
@@ -154,7 +155,7 @@ def machine(case: Case) -> Iterator[str]:
             raise
         yield from letters("kernel", fast, slow)
         yield from judged(case, fast, "kernel") if options["keep_going"] else ()
-    if any(True for _ in case.system.of_kind("leads_to")):
+    if any(True for _ in case.system.of_kind(*LIVENESS)):
         by_hand = live(case.system, case.scope, engine="interpreter")
         yield from live_letters(live(case.system, case.scope, engine="kernel"), by_hand)
 
@@ -187,8 +188,8 @@ def live_letters(mine: LiveResult, other: LiveResult) -> Iterator[str]:
 
 
 def liveness(case: Case) -> Iterator[str]:
-    """Compare the violated leads-to; if one is violated only with cuts as impossible steps, there must be no answer."""
-    owed = case.plain.of_kind("leads_to")
+    """Compare the violated liveness; if one is violated only with cuts as impossible, there must be no answer."""
+    owed = case.plain.of_kind(*LIVENESS)
     if not owed or starts_nowhere(case):
         return
     found = live(case.system, case.scope, engine="interpreter")

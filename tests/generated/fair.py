@@ -56,8 +56,16 @@ def fairness(oracle: Oracle, graph: Graph) -> Fairness:
 
 
 def violated(graph: Graph, fair: Fairness, prop: Prop, args: dict[str, Any], *, cautious: bool) -> bool:
-    """Whether a fair run owes the goal for ever; ``cautious`` treats cut steps as possible."""
+    """Whether a fair run violates the property; ``cautious`` treats cut steps as possible."""
     asked = [state.holds(prop.name, **args) for state in graph.states]
+    if prop.mark.kind == "eventually_always":
+        # A run may go anywhere, and must come to a state without the condition again and again.
+        false = {here for here, holds in enumerate(asked) if not holds}
+        every = nx.DiGraph((of, to) for of in range(len(asked)) for to in fair.served[of])
+        every.add_nodes_from(range(len(asked)))
+        return any(can_stay(fair, part, cautious, false) for part in nx.strongly_connected_components(every))
+    if prop.mark.kind == "always_eventually":
+        asked = [(True, holds) for holds in asked]
     unmet = {here for here, (_, goal) in enumerate(asked) if not goal}
     whole = nx.DiGraph()
     whole.add_nodes_from(unmet)
@@ -69,8 +77,11 @@ def violated(graph: Graph, fair: Fairness, prop: Prop, args: dict[str, Any], *, 
     return any(can_stay(fair, part, cautious) for part in nx.strongly_connected_components(whole.subgraph(pending)))
 
 
-def can_stay(fair: Fairness, part: Iterable[int], cautious: bool) -> bool:
-    """Whether a fair run can stay for ever in some of these states, which form a strongly connected component."""
+def can_stay(fair: Fairness, part: Iterable[int], cautious: bool, among: set[int] | None = None) -> bool:
+    """Whether a fair run can stay for ever in some of these states, which form a strongly connected component.
+
+    ``among``: the run has to visit one of these again and again (None: any states).
+    """
     states = set(part)
     served = {asked for of in states for to, labels in fair.served[of].items() if to in states for asked in labels}
     possible = {of: fair.possible[of] | (fair.cut[of] if cautious else set()) for of in states}
@@ -83,8 +94,8 @@ def can_stay(fair: Fairness, part: Iterable[int], cautious: bool) -> bool:
         elif all(asked in possible[of] for of in states):
             return False
     if fewer == states:
-        return True
+        return among is None or bool(among & states)
     inner = nx.DiGraph()
     inner.add_nodes_from(fewer)
     inner.add_edges_from((of, to) for of in fewer for to in fair.served[of] if to in fewer)
-    return any(can_stay(fair, kept, cautious) for kept in nx.strongly_connected_components(inner))
+    return any(can_stay(fair, kept, cautious, among) for kept in nx.strongly_connected_components(inner))

@@ -233,6 +233,11 @@ def work(make: Setting) -> None:
         )
     if make.choices.chance(30):
         make.claim("final", "over", f"all({done}[x] for x in {sort})")
+    # ``asked`` comes and goes, and ``done`` may stay.
+    again = (f"{done}[n]", f"not {asked}[n]", f"{asked}[n] and not {done}[n]", f"{done}[n] or not {asked}[n]")
+    for kind in ("always_eventually", "eventually_always"):
+        if make.choices.chance(60):
+            make.claim(kind, kind.partition("_")[0], make.choices.one(again), (("n", sort),))
 
 
 def order(make: Setting) -> None:

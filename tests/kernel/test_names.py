@@ -13,7 +13,7 @@ import pytest
 from holdfast.check.live.engine import live
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
-from holdfast.ir.system import System
+from holdfast.ir.system import LIVENESS, System
 from holdfast.lower.graph.fairness import Demands
 from holdfast.lower.kernel import build, comparing, graphs, kernel, walks
 from holdfast.lower.kernel.comparing import MutantComparison
@@ -32,7 +32,7 @@ from enum import Enum
 from typing import Self
 from holdfast.lang import (
     Flag, Ghost, Int, Map, Model, Nat, Rel, Scope, Sort,
-    action, count, final, init, invariant, leads_to, require, rule, step, witness,
+    action, count, eventually_always, final, init, invariant, leads_to, require, rule, step, witness,
 )
 
 
@@ -158,6 +158,11 @@ class numba(Model):
     def asked(self, found: rows, states: notes) -> tuple[bool, bool]:
         """LIVE-01. Something follows."""
         return self.s0[found] == states, self.t == jit.WORDS
+
+    @eventually_always
+    def n(self, found: rows, states: notes) -> bool:
+        """LIVE-02. Something lasts."""
+        return self.s0[found] == states
 '''
 
 
@@ -221,7 +226,7 @@ def test_no_name_in_generated_text_is_taken_for_another(system: System, texts: d
     WalkPair.of(system, system.scopes["tiny"], 0, 5, 2, sampled=True)
     MutantComparison(engines.interpreter)
     machine = Interpreter(system, system.scopes["tiny"], properties=())
-    KernelGraph(machine, Demands(machine.layout), tuple(system.of_kind("leads_to")))
+    KernelGraph(machine, Demands(machine.layout), tuple(system.of_kind(*LIVENESS)))
 
     assert set(texts) == {"driver.py", "walk_driver.py", "compare_driver.py", "graph_driver.py"}
     language = "".join(f"{word} = 0\n" for word in sorted(RESERVED - {"np", *dir(builtins)}))

@@ -13,7 +13,7 @@ from holdfast.check.walk.engine import walk
 from holdfast.check.walk.options import WalkOptions
 from holdfast.ir.errors import UsageError
 from holdfast.ir.expr import Expr
-from holdfast.ir.system import System
+from holdfast.ir.system import LIVENESS, System
 from holdfast.ir.types import IntType
 from holdfast.lower.graph.fairness import Demands
 from holdfast.lower.kernel import source
@@ -115,7 +115,7 @@ def test_what_the_kernel_refuses_the_interpreter_searches(tmp_path: Path, monkey
         walk(system, system.scopes["tiny"], campaign, engine="kernel")
 
 
-@pytest.mark.parametrize("kind", ["invariant", "step", "witness", "final", "leads_to"])
+@pytest.mark.parametrize("kind", ["invariant", "step", "witness", "final", *LIVENESS])
 def test_numbers_in_properties_are_refused_too(kind: str, tmp_path: Path) -> None:
     """Every kernel that would compute the property refuses it, with the property's line."""
     head = "def far(self, old: Self) -> bool:" if kind == "step" else "def far(self) -> bool:"
@@ -126,8 +126,8 @@ def test_numbers_in_properties_are_refused_too(kind: str, tmp_path: Path) -> Non
     machine = Interpreter(system, system.scopes["tiny"])
 
     def compiled() -> object:
-        if kind == "leads_to":
-            return KernelGraph(machine, Demands(machine.layout), tuple(system.of_kind("leads_to")))
+        if kind in LIVENESS:
+            return KernelGraph(machine, Demands(machine.layout), tuple(system.of_kind(*LIVENESS)))
         return Kernel(machine, None, witnesses=tuple(system.of_kind("witness")), finals=tuple(system.of_kind("final")))
 
     with pytest.raises(UsageError, match=r"written0.py:\d+:\d+: a number in far "):

@@ -114,6 +114,35 @@ def test_a_leads_to_is_a_trigger_and_a_goal(build: Build) -> None:
     assert [interpreter.goal(settles, new, (s,)) for s in (0, 1)] == [True, False]
 
 
+def test_a_condition_for_all_fair_runs_is_a_goal(build: Build) -> None:
+    """``@always_eventually`` and ``@eventually_always`` have a goal, and a premise that is true in every state."""
+    system = build("""
+    class M(Table):
+        @action
+        def open(self, s: Stream) -> None:
+            self.opened[s] = True
+
+        @always_eventually
+        def again(self, s: Stream) -> bool:
+            if self.owner[s] is None:
+                return self.opened[s]
+            return False
+
+        @eventually_always
+        def for_good(self, s: Stream) -> bool:
+            return self.opened[s] and self.owner[s] is None
+    """)
+    interpreter = Interpreter(system, system.scopes["tiny"])
+    [start] = interpreter.initial()
+    new = next(new for new, (s,) in interpreter.successors[0](start) if s == 1)
+
+    assert [prop.kind for prop in system.properties] == ["always_eventually", "eventually_always"]
+    for prop in system.properties:
+        assert (prop.body, prop.premise) == (TRUE, TRUE)
+        assert [interpreter.holds(prop, new, (s,)) for s in (0, 1)] == [True, True]
+        assert [interpreter.goal(prop, new, (s,)) for s in (0, 1)] == [False, True]
+
+
 @pytest.mark.parametrize(
     ("claim", "when"),
     [

@@ -15,16 +15,18 @@ from typing import Literal
 import attrs
 
 Strength = Literal["weak", "strong"]
+Kind = Literal["leads_to", "always_eventually", "eventually_always"]
+KINDS: tuple[Kind, ...] = ("leads_to", "always_eventually", "eventually_always")
 Edge = tuple[int, int, int | None]
 """Source, target, and the index of the fairness demand that the step serves."""
 
 
 @attrs.frozen
 class Puzzle:
-    """A graph of ``states`` states, with fairness demands and one leads-to property.
+    """A graph of ``states`` states, with fairness demands and one liveness property.
 
     ``cuts`` holds pairs of a state and a demand: a bound cut a step of that demand in that state. The property is a
-    leads-to from ``premise`` to ``goal``.
+    leads-to from ``premise`` to ``goal``, or it demands ``goal`` again and again, or from some state on.
     """
 
     states: int
@@ -34,6 +36,7 @@ class Puzzle:
     cuts: frozenset[tuple[int, int]]
     premise: frozenset[int]
     goal: frozenset[int]
+    kind: Kind = "leads_to"
 
     @property
     def sorted_edges(self) -> list[Edge]:
@@ -56,8 +59,12 @@ def closure(start: Iterable[int], edges: Iterable[Edge], within: frozenset[int])
 
 
 def violated(puzzle: Puzzle, *, cautious: bool = True) -> bool:
-    """Whether a fair run owes the goal for ever. If ``cautious``, cut steps count as enabled."""
+    """Whether a fair run violates the property. If ``cautious``, cut steps count as enabled."""
     unmet = frozenset(range(puzzle.states)) - puzzle.goal
+    if puzzle.kind == "eventually_always":
+        return any(can_stay(puzzle, kept, cautious=cautious) for kept in subsets(puzzle.reachable()) if kept & unmet)
+    if puzzle.kind == "always_eventually":
+        return any(can_stay(puzzle, kept, cautious=cautious) for kept in subsets(puzzle.reachable() & unmet))
     owing = closure(puzzle.reachable() & puzzle.premise & unmet, puzzle.edges, unmet)
     return any(can_stay(puzzle, kept, cautious=cautious) for kept in subsets(owing))
 
@@ -91,7 +98,7 @@ def meets(puzzle: Puzzle, demand: int, visited: Iterable[int], served: set[int |
 
 
 def is_violation(puzzle: Puzzle, stem: tuple[int, ...], turn: tuple[tuple[int | None, int], ...]) -> bool:
-    """Whether this lasso is a violation: every step exists, the goal stays owed, and the loop closes and is fair."""
+    """Whether this lasso is a violation: every step exists, the loop closes and is fair, and the property fails."""
     run = [*stem, *(state for _, state in turn)]
     steps = [(of, to) for of, to, _ in puzzle.edges]
     if run[0] not in puzzle.starts or any(pair not in steps for pair in itertools.pairwise(stem)):
@@ -105,12 +112,23 @@ def is_violation(puzzle: Puzzle, stem: tuple[int, ...], turn: tuple[tuple[int | 
         owed = (owed or state in puzzle.premise) and state not in puzzle.goal
     visited, served = {stem[-1], *(state for _, state in turn)}, {label for label, _ in turn}
     fair = all(meets(puzzle, demand, visited, served, True) for demand in range(len(puzzle.demands)))
-    return owed and fair and not visited & puzzle.goal
+    if puzzle.kind == "eventually_always":
+        return fair and not visited <= puzzle.goal
+    return (owed or puzzle.kind == "always_eventually") and fair and not visited & puzzle.goal
 
 
 def shortest_stem(puzzle: Puzzle) -> int:
-    """The least number of steps of a violating run before it enters a set of states in which a fair run can stay."""
+    """The least number of steps of a violating run before it enters a set of states in which a fair run can stay.
+
+    For ``eventually_always`` it enters such a set in a state without the goal.
+    """
     unmet = frozenset(range(puzzle.states)) - puzzle.goal
+    if puzzle.kind == "eventually_always":
+        sets = [kept for kept in subsets(puzzle.reachable()) if can_stay(puzzle, kept, cautious=True)]
+        return _distance(puzzle, frozenset().union(*sets) & unmet)
+    if puzzle.kind == "always_eventually":
+        sets = [kept for kept in subsets(puzzle.reachable() & unmet) if can_stay(puzzle, kept, cautious=True)]
+        return _distance(puzzle, frozenset().union(*sets))
     settled = frozenset[int]().union(*(kept for kept in subsets(unmet) if can_stay(puzzle, kept, cautious=True)))
     now = {(state, state in puzzle.premise and state in unmet) for state in puzzle.starts}
     for length in itertools.count():
@@ -122,6 +140,16 @@ def shortest_stem(puzzle: Puzzle) -> int:
             for of, to, _ in puzzle.edges
             if of == state
         }
+    raise AssertionError
+
+
+def _distance(puzzle: Puzzle, wanted: frozenset[int]) -> int:
+    """The least number of steps from a start to one of these states."""
+    now = puzzle.starts
+    for length in itertools.count():
+        if now & wanted:
+            return length
+        now |= {to for of, to, _ in puzzle.edges if of in now}
     raise AssertionError
 
 

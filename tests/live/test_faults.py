@@ -14,10 +14,11 @@ from holdfast.check.live import components, engine, fair, lasso
 from holdfast.check.live.components import GraphPart, Mask, Numbers
 from holdfast.check.live.fair import FairComponents, FairStates
 from holdfast.ir.removal import remove_rules
-from holdfast.ir.system import System
+from holdfast.ir.system import Property, PropertyKind, System
 from holdfast.lower.graph import labelled_steps as labelled
 from holdfast.lower.graph.fairness import FREE
 from holdfast.lower.graph.state_graph import GraphArrays
+from holdfast.runs.lasso_judge import LassoJudge
 from holdfast.runs.replay import Replayer
 from tests.live import judging
 from tests.live.asking import answer
@@ -204,12 +205,81 @@ def no_errands(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lasso._Round, "__init__", init)
 
 
+@fault
+def never_met_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a condition that must be true for good, only runs count in which it is never true again."""
+
+    def find(graph: GraphArrays, fairness: FairComponents, _: FairStates, unmet: Mask) -> lasso.Lasso | None:
+        found = fairness.of(components.part(graph, unmet)) if unmet.any() else None
+        return lasso.find_lasso(graph, fairness, found, unmet, unmet) if found and len(found.states) else None
+
+    everywhere(monkeypatch, "find_relapse", find)
+
+
+@fault
+def round_without_relapse(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run may enter any fair component, and its loop may avoid the states without the goal."""
+    monkeypatch.setattr(FairStates, "among", lambda self, _: self)
+
+
+@fault
+def relapse_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A condition that must be true for good may not be false even once: no fair component has to be false in part."""
+    true_find = lasso.find_relapse
+
+    def find(graph: GraphArrays, fairness: FairComponents, fair: FairStates, unmet: Mask) -> lasso.Lasso | None:
+        return true_find(graph, fairness, fair, np.ones_like(unmet)) if unmet.any() else None
+
+    everywhere(monkeypatch, "find_relapse", find)
+
+
+@fault
+def unfair_relapse(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run in which the condition is false again and again need not be fair."""
+
+    def of_whole(self: FairComponents, graph: GraphArrays) -> FairStates:
+        none = np.zeros_like(self.weak)
+        monkeypatch.setattr(self, "weak", none)
+        monkeypatch.setattr(self, "strong", none)
+        return self.of(components.part(graph, np.ones(graph.states, np.bool_)))
+
+    monkeypatch.setattr(FairComponents, "of_whole", of_whole)
+
+
+@fault
+def again_is_for_good(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A condition that must be true again and again must be true for good."""
+    planted_kind(monkeypatch, "always_eventually", "eventually_always")
+
+
+@fault
+def for_good_is_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A condition that must be true for good need only be true again and again."""
+    planted_kind(monkeypatch, "eventually_always", "always_eventually")
+
+
+def planted_kind(monkeypatch: pytest.MonkeyPatch, kind: PropertyKind, taken_for: PropertyKind) -> None:
+    """The engine takes properties of one kind for those of another."""
+    true_lasso = engine._lasso
+
+    def found(graph: GraphArrays, fairness: FairComponents, prop: Property, *masks: Mask) -> lasso.Lasso | None:
+        return true_lasso(graph, fairness, attrs.evolve(prop, kind=taken_for) if prop.kind == kind else prop, *masks)
+
+    monkeypatch.setattr(engine, "_lasso", found)
+
+
+@fault
+def for_good_in_the_judge(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The interpreter judges a run that may not relapse like one that owes the condition."""
+    monkeypatch.setattr(LassoJudge, "_fails", LassoJudge._owes)
+
+
 @pytest.mark.parametrize("sentence", FAULTS)
 def test_a_planted_fault_is_caught(sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted fault shows as a wrong answer, a wrong run, or a contradiction within the engine."""
     FAULTS[sentence](monkeypatch)
     try:
-        found = next(differences(tmp_path, seed=1, arrays=1500, models=80), None)
+        found = next(differences(tmp_path, seed=1, arrays=700, models=80), None)
     except (AssertionError, IndexError, ValueError) as error:
         found = str(error)
     assert found is not None
@@ -219,7 +289,7 @@ def test_a_run_that_is_changed_is_no_violation(lease: System) -> None:
     """The interpreter rejects a lasso with a step removed, with another loop, or for another property."""
     starved = remove_rules(lease, ["LS-08"])
     trace = answer(starved, "freed").findings[0]
-    replayer = Replayer(starved, starved.scopes["tiny"], leads_to=tuple(starved.of_kind("leads_to")))
+    replayer = Replayer(starved, starved.scopes["tiny"], liveness=tuple(starved.of_kind("leads_to")))
     script = replayer.script(trace)
     assert replayer.shows(script, "freed")
     assert not replayer.shows(attrs.evolve(script, steps=script.steps[:1], loop=1), "freed")

@@ -161,7 +161,7 @@ def test_states_that_do_not_lead_back_are_no_lasso(compiled: Compiled) -> None:
     """A run whose last state differs from the first state of its loop is no lasso, so it shows no violation."""
     system = compiled(STAIRS)
     (prop,) = system.of_kind("leads_to")
-    machine = Replayer(system, system.scopes["tiny"], leads_to=(prop,)).machine
+    machine = Replayer(system, system.scopes["tiny"], liveness=(prop,)).machine
     (start,) = machine.initial()
     outcome = machine.step(start, "climb", ())
     assert isinstance(outcome, Taken)

@@ -16,7 +16,7 @@ from holdfast.ir.compile import compile_model
 from holdfast.ir.ghosts import ghosts_read
 from holdfast.ir.load import load_model
 from holdfast.ir.removal import remove_rules
-from holdfast.ir.system import System
+from holdfast.ir.system import LIVENESS, System
 from holdfast.lower.graph.fairness import FREE, Demands, protocol_cells
 from holdfast.lower.graph.state_graph import FLAGS, GraphArrays, PlainGraph, draw
 from holdfast.lower.kernel import build, graphs
@@ -62,7 +62,7 @@ def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def drawn(system: System) -> tuple[Interpreter, PlainGraph]:
     """The interpreter's graph in scope tiny, with the ghosts that the leads-to properties read."""
-    ghosts = ghosts_read(system, tuple(system.of_kind("leads_to")))
+    ghosts = ghosts_read(system, tuple(system.of_kind(*LIVENESS)))
     machine = Interpreter(system, system.scopes["tiny"], ghosts=ghosts, properties=())
     graph = draw(machine, machine.initial(), Demands(machine.layout), lambda *_: False)
     assert graph is not None
@@ -74,7 +74,7 @@ def unequal(system: System) -> Iterator[str]:
     machine, plain = drawn(system)
     noted = machine.statistics.cuts, machine.statistics.decisive_in
     machine.statistics.reset()
-    props = tuple(system.of_kind("leads_to"))
+    props = tuple(system.of_kind(*LIVENESS))
     kernel = graphs.KernelGraph(machine, Demands(machine.layout), props)
     assert kernel.draw(machine.initial(), lambda *_: False)
     for field in attrs.fields(GraphArrays):
@@ -120,7 +120,7 @@ def test_the_kernel_draws_the_same_graph(tmp_path: Path, lease: System, compiled
     for system in (lease, compiled(LADDER), *small):
         assert list(unequal(system)) == [], system.file
     machine = Interpreter(gauges, gauges.scopes["tiny"], properties=())
-    kernel = graphs.KernelGraph(machine, Demands(machine.layout), tuple(gauges.of_kind("leads_to")))
+    kernel = graphs.KernelGraph(machine, Demands(machine.layout), tuple(gauges.of_kind(*LIVENESS)))
     looked = iter(range(3))
     assert not kernel.draw(machine.initial(), lambda *_: next(looked, None) is None)
 

@@ -41,6 +41,14 @@ def as_model(puzzle: Puzzle, path: Path) -> System:
         "    def paid(self) -> tuple[bool, bool]:",
         '        """PZ-99. What is owed is paid."""',
         f"        return {_among('self.here', puzzle.premise)}, {_among('self.here', puzzle.goal)}",
+        "    @always_eventually",
+        "    def comes_back(self) -> bool:",
+        '        """PZ-98. The goal is true again and again."""',
+        f"        return {_among('self.here', puzzle.goal)}",
+        "    @eventually_always",
+        "    def stays(self) -> bool:",
+        '        """PZ-97. The goal is true for good at last."""',
+        f"        return {_among('self.here', puzzle.goal)}",
     ]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return compile_model(load_model(str(path)))

@@ -124,7 +124,7 @@ def test_properties_read_what_they_say(case: str, data: st.DataObject) -> None:
     layout = interpreter.layout
     new, old, other = (data.draw(states(layout)) for _ in range(3))
     for prop in interpreter.system.properties:
-        if prop.kind == "leads_to":
+        if prop.goal is not None:
             continue
         of = None if prop.of is None else interpreter.system.action(prop.of)
         args = data.draw(st.sampled_from(list(arguments(layout, of)))) if of is not None else ()

@@ -157,6 +157,32 @@ def quiet(self) -> bool:
     return not any(self.bad[n] for n in Node)
 """
 
+# Both types are integers in a proof, so the greatest values of both have the same definition but for their bounds.
+TWO_GREATEST = """
+clock: N
+other: T
+bad: bool
+tiny = Scope({N: 1, T: 1})
+big = Scope({N: 1, T: 9})
+@init
+def begin(self) -> None:
+    self.clock = N(0)
+    self.other = T(0)
+    self.bad = False
+@action
+def tick(self) -> None:
+    self.clock = self.clock + 1
+    self.other = self.other + 1
+@action
+def go(self) -> None:
+    few, many = max((n for n in N), default=N(0)) <= 2, max((t for t in T), default=T(0)) > 2
+    require(self.clock == N(1) or (few and many), "FP-01")
+    self.bad = self.clock != N(1)
+@invariant
+def quiet(self) -> bool:
+    return not self.bad
+"""
+
 MODELS = {
     "a negative literal": NEGATIVE_LITERAL,
     "a negative default": NEGATIVE_DEFAULT,
@@ -175,6 +201,14 @@ def test_what_a_larger_scope_violates_is_not_proved(compiled: Compiled, body: st
     assert search(system, system.scopes["tiny"], engine="interpreter").verdict == "exhausted"
     assert search(system, system.scopes["big"], engine="interpreter").verdict == "violated"
     assert prove(system, cores=0, searched=False, suggest=False).verdict not in ("proved", "unknown")
+
+
+def test_the_greatest_values_of_two_types_differ(compiled: Compiled) -> None:
+    """The search violates the property in scope big, so it must not be proved."""
+    system = compiled(TWO_GREATEST)
+    assert search(system, system.scopes["tiny"], engine="interpreter").verdict == "exhausted"
+    assert search(system, system.scopes["big"], engine="interpreter").verdict == "violated"
+    assert prove(system, cores=0, searched=False, suggest=False).verdict != "proved"
 
 
 @pytest.mark.parametrize("literal", ["N(300)", "300", "N(4294967296)"])

@@ -17,6 +17,26 @@ test_the_table = properties(load_model(str(TABLE)))
 test_leases = properties(load_model(str(LEASE)))
 
 
+BLINK = """
+from holdfast.lang import *
+class Blink(Model):
+    lit: bool
+    tiny = Scope({})
+    @init
+    def dark(self) -> None:
+        self.lit = False
+    @action(fair="weak")
+    def switch(self) -> None:
+        self.lit = not self.lit
+    @always_eventually
+    def recurs(self) -> bool:
+        return self.lit
+    @eventually_always
+    def lasts(self) -> bool:
+        return self.lit
+"""
+
+
 def names(test: Callable[[str], None]) -> list[str]:
     """The names of a test function's items."""
     (mark,) = test.pytestmark  # type: ignore[attr-defined]
@@ -45,6 +65,15 @@ def test_what_is_violated_fails_with_its_run() -> None:
     broken("epochs_grow")
     starved = properties(load_model(str(LEASE)), removed=["LS-08"])
     assert failure(starved, "freed").startswith("freed: violated by 2 steps, after which nothing happens")
+
+
+def test_every_kind_of_liveness_is_decided(tmp_path: Path) -> None:
+    """Conditions that must recur, or last, are items too; each is decided alone."""
+    (tmp_path / "blink.py").write_text(BLINK)
+    blink = properties(load_model(str(tmp_path / "blink.py")))
+    assert names(blink) == ["recurs", "lasts"]
+    blink("recurs")
+    assert failure(blink, "lasts").startswith("lasts: violated by 2 steps, the last 2 of them over and over")
 
 
 def test_what_is_never_shown_fails(tmp_path: Path) -> None:

@@ -132,7 +132,9 @@ def test_every_step_of_every_shape_is_the_same(tools: Tools) -> None:
     assert reached_by_tlc(tools, specification) == ours
 
 
-@pytest.mark.parametrize("sizes", [{"Node": 1, "Index": 2, "Term": 2}, {"Node": 2, "Index": 1, "Term": 1}], ids=str)
+@pytest.mark.parametrize(
+    "sizes", [{"Node": 1, "Index": 2, "Term": 1, "Seat": 2}, {"Node": 2, "Index": 1, "Term": 1, "Seat": 1}], ids=str
+)
 def test_every_step_with_a_computed_key_is_the_same(tools: Tools, sizes: dict[str, int]) -> None:
     """Computed keys in guards, quantifiers, loops, branches and writes give equal states and steps."""
     system = system_of("tests/lower/models/logs.py")

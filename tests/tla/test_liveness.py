@@ -155,6 +155,6 @@ def test_a_run_of_tlc_that_is_none_of_the_model_is_a_difference(monkeypatch: pyt
         raise UsageError("step 2 is not possible")
 
     monkeypatch.setattr(SecondOpinion, "fitted", refuse)
-    unpaid = liveness.ViolatedLeadsTo("arrives", TlcAnswer("liveness", run=ForeignRun(Path("tlc"), "mailbox", {}, ())))
+    unpaid = liveness.ViolatedLiveness("arrives", TlcAnswer("liveness", run=ForeignRun(Path("tlc"), "mailbox", {}, ())))
     trace, problem = liveness._taken_again(asked, unpaid)
     assert (trace, problem) == (None, "arrives: the model cannot take TLC's run: step 2 is not possible")

@@ -1,10 +1,14 @@
-"""Leads-to properties under weak and strong fairness, decided on the whole state graph of a scope.
+"""Liveness properties under weak and strong fairness, decided on the whole state graph of a scope.
 
 A run violates a leads-to property if it satisfies every demand of fairness, and owes the goal from some state on but
 never reaches it. If the graph has such a run, it has one that is a lasso: from a state that owes the goal, the run
 passes only states without the goal, and it ends in a loop inside a fair component of such states. So the engine removes
 the states with the goal, keeps the states that a run reaches while it owes the goal, and looks for fair components
-there.
+there. ``@always_eventually`` is decided as a leads-to whose premise is always true.
+
+A run violates ``@eventually_always`` if it is fair and visits states without the goal again and again. Between them it
+may visit others, so no state is removed: the engine looks for fair components of the whole graph that have a state
+without the goal.
 
 A bound of the scope may cut a step of a fair action. Then fairness has two readings. In the protocol the cut step is
 possible, so a run that never takes it may be unfair. TLC treats cut steps as impossible. Every run that is fair in the
@@ -32,15 +36,15 @@ from holdfast.check.handover import COMPILING, states_within
 from holdfast.check.live.components import Mask, part, reached
 from holdfast.check.live.explain import Reasons, why_fair
 from holdfast.check.live.fair import FairComponents
-from holdfast.check.live.lasso import Lasso, find_lasso
-from holdfast.check.live.result import DemandFigures, LeadsToFigures, LiveFigures, LiveResult, LiveTiming, LiveVerdict
+from holdfast.check.live.lasso import Lasso, find_lasso, find_relapse
+from holdfast.check.live.result import DemandFigures, LiveFigures, LiveResult, LiveTiming, LiveVerdict, PropertyFigures
 from holdfast.ir.errors import UsageError
 from holdfast.ir.ghosts import ghosts_read
 from holdfast.ir.similar_names import did_you_mean
-from holdfast.ir.system import Property, Scope, System
+from holdfast.ir.system import LIVENESS, Property, Scope, System
 from holdfast.ir.types import BUDGET
 from holdfast.lower.graph.fairness import FREE, Demands
-from holdfast.lower.graph.state_graph import FLAGS, StateGraph, draw
+from holdfast.lower.graph.state_graph import FLAGS, GraphArrays, StateGraph, draw
 from holdfast.lower.python.interpreter import Args, Interpreter
 from holdfast.runs.replay import Replayer, Script
 from holdfast.runs.selection import Selection
@@ -67,12 +71,12 @@ def live(
     whole: bool = False,
     cores: int | None = None,
 ) -> LiveResult:
-    """Decide the leads-to properties of a system, or only those named by ``properties`` (names or rule ids).
+    """Decide the liveness properties of a system, or only those named by ``properties`` (names or rule ids).
 
     ``target`` is what the command line calls the model. ``engine`` and ``cores`` (None: all) change the speed only: one
     core draws the graph, and each decides a property of a large one. The first Ctrl-C ends the
     check without an answer; with ``whole`` it raises KeyboardInterrupt. Raises UsageError for unknown properties, a
-    system without leads-to properties, and a scope that does not fit. Raises ModelError if the scope contradicts the
+    system without liveness properties, and a scope that does not fit. Raises ModelError if the scope contradicts the
     model.
     """
     meter = Meter(budget, progress)
@@ -81,14 +85,15 @@ def live(
         return _Liveness(system, scope, properties, meter, target, engine, count).answer()
 
 
-def leads_to(system: System, names: Sequence[str] | None) -> tuple[Property, ...]:
-    """The leads-to properties with these names or rule ids; None means all.
+def liveness_properties(system: System, names: Sequence[str] | None) -> tuple[Property, ...]:
+    """The liveness properties with these names or rule ids; None means all.
 
-    Raises UsageError for an unknown name, for a property of another kind, and for a model without leads-to properties.
+    Raises UsageError for an unknown name, for a property of another kind, and for a model without liveness properties.
     """
-    found = tuple(system.of_kind("leads_to"))
+    found = tuple(system.of_kind(*LIVENESS))
     if not found:
-        raise UsageError(f"{system.name} has no leads-to property; add a @leads_to, or choose another model")
+        kinds = ", ".join(f"@{kind}" for kind in LIVENESS)
+        raise UsageError(f"{system.name} has no liveness property; add one ({kinds}), or choose another model")
     if names is None:
         return found
     known = {spelling for prop in found for spelling in (prop.name, *prop.ids)}
@@ -97,9 +102,9 @@ def leads_to(system: System, names: Sequence[str] | None) -> tuple[Property, ...
             continue
         other = next((prop.kind for prop in system.properties if name in (prop.name, *prop.ids)), None)
         if other is not None:
-            raise UsageError(f"{name!r} is of kind {other}, which `holdfast check` decides; choose a leads-to property")
+            raise UsageError(f"{name!r} is of kind {other}, which `holdfast check` decides; choose a liveness property")
         hint = did_you_mean(name, sorted(known), f"it has: {', '.join(sorted(known))}")
-        raise UsageError(f"{system.name} has no leads-to property {name!r}; {hint}")
+        raise UsageError(f"{system.name} has no liveness property {name!r}; {hint}")
     return tuple(prop for prop in found if {prop.name, *prop.ids} & set(names))
 
 
@@ -107,7 +112,7 @@ def leads_to(system: System, names: Sequence[str] | None) -> tuple[Property, ...
 class _Answer:
     """The answer for one property: its figures and, if it is violated, the least violating arguments and the lasso."""
 
-    owed: LeadsToFigures
+    owed: PropertyFigures
     violation: tuple[Args, Lasso] | None
 
 
@@ -125,7 +130,7 @@ class _Liveness:
         cores: int,
     ) -> None:
         self.system, self.scope, self.meter, self.engine, self.cores = system, scope, meter, engine, cores
-        self.props = leads_to(system, names)
+        self.props = liveness_properties(system, names)
         asked = (*system.of_kind("assume"), *self.props)
         self.selection = Selection(asked, (), deadlock=False, ghosts=ghosts_read(system, asked))
         self.machine = Interpreter(system, scope, ghosts=self.selection.ghosts, properties=())
@@ -172,7 +177,7 @@ class _Liveness:
         def decided(prop: Property) -> _Answer | None:
             if self.meter.spent is not None:
                 return None
-            self.meter.stage(f"looking for fair runs without the goal of {prop.name}")
+            self.meter.stage(f"looking for fair runs that violate {prop.name}")
             return self.decide(graph, prop)
 
         # Threads are enough: nearly all the work is done by machine code, numpy and SciPy, on arrays that none changes.
@@ -198,24 +203,18 @@ class _Liveness:
             unmet = (asked & 2) == 0
             owed = ((asked & 1) != 0) & unmet
             premise_true |= bool((asked & 1).any())
-            pending = reached(graph.arrays, owed, unmet)
+            pending = owed if prop.kind == "eventually_always" else reached(graph.arrays, owed, unmet)
             owing += int(np.count_nonzero(pending))
-            lasso = self._lasso(graph, cautious, owed, pending)
+            lasso = _lasso(graph.arrays, cautious, prop, owed, pending)
             if lasso is not None:
-                return _Answer(LeadsToFigures(claim, len(instances), owing, premise_true), (args, lasso))
+                return _Answer(PropertyFigures(claim, len(instances), owing, premise_true), (args, lasso))
             # Without cut steps both readings are the same. One such run is enough to make the answer inconclusive.
             if cut and only_if_cut is None:
-                lasso = self._lasso(graph, bold, owed, pending)
+                lasso = _lasso(graph.arrays, bold, prop, owed, pending)
                 only_if_cut = None if lasso is None else len(lasso.stem) - 1 + len(lasso.round)
             if self.meter.spent is not None:
                 break
-        return _Answer(LeadsToFigures(claim, len(instances), owing, premise_true, only_if_cut), None)
-
-    def _lasso(self, graph: StateGraph, fairness: FairComponents, owed: Mask, pending: Mask) -> Lasso | None:
-        if not pending.any():
-            return None
-        fair = fairness.of(part(graph.arrays, pending))
-        return find_lasso(graph.arrays, fairness, fair, owed, pending) if len(fair.states) else None
+        return _Answer(PropertyFigures(claim, len(instances), owing, premise_true, only_if_cut), None)
 
     # Answering --------------------------------------------------------------------------------------------------
 
@@ -259,7 +258,7 @@ class _Liveness:
             timing=LiveTiming(self.meter.seconds, drawing, resident_bytes()),
         )
 
-    def figures(self, graph: StateGraph | None, owed: list[LeadsToFigures]) -> LiveFigures:
+    def figures(self, graph: StateGraph | None, owed: list[PropertyFigures]) -> LiveFigures:
         """The figures of the graph; all zero if there is no graph."""
         arrays = None if graph is None else graph.arrays
         actions = self.system.actions
@@ -299,7 +298,7 @@ class _Liveness:
         for old, new, label in zip([states[-1], *turn], turn, labels, strict=False):
             steps.append(self._step(old, new, label))
         start = dict(self.machine.starts())[states[0]]
-        replayer = Replayer(self.system, self.scope, target=self.target, options=self.options, leads_to=(prop,))
+        replayer = Replayer(self.system, self.scope, target=self.target, options=self.options, liveness=(prop,))
         script = Script(start, tuple(steps), len(states) - 1)
         trace = replayer.trace(script, prop.name)
         assert isinstance(trace, Trace), "every step was found to be possible"
@@ -322,12 +321,26 @@ class _Liveness:
         return label is None or label == FREE or self.demands.label(action, args) == label
 
 
+def _lasso(graph: GraphArrays, fairness: FairComponents, prop: Property, owed: Mask, pending: Mask) -> Lasso | None:
+    """A lasso that violates the property, for the arguments to which the masks belong; None if there is none.
+
+    ``owed``: the states in which the goal becomes owed. ``pending``: those in which it may still be owed.
+    """
+    if not pending.any():
+        return None
+    if prop.kind == "eventually_always":
+        return find_relapse(graph, fairness, fairness.of_whole(graph), pending)
+    fair = fairness.of(part(graph, pending))
+    return find_lasso(graph, fairness, fair, owed, pending) if len(fair.states) else None
+
+
 def _about_cuts(figures: LiveFigures) -> str:
     """The note on cut steps of fair actions: whether the answer depends on them and, if so, which scope helps."""
     suspects = [each for each in figures.owed if each.only_if_cut is not None]
     if not suspects:
-        return "Nothing starves, whether cut steps count as possible or not, so the answer does not depend on them."
-    said = f"If cut steps count as impossible, {', '.join(each.claim.title for each in suspects)} starves."
+        return "Nothing is violated, whether cut steps count as possible or not, so the answer does not depend on them."
+    verb = "is" if len(suspects) == 1 else "are"
+    said = f"If cut steps count as impossible, {', '.join(each.claim.title for each in suspects)} {verb} violated."
     bounds = list(dict.fromkeys(bound for _, bound, _ in figures.fair_cuts if bound != BUDGET))
     budgets = list(dict.fromkeys(action for action, bound, _ in figures.fair_cuts if bound == BUDGET))
     remedies = [f"in which {' and '.join(bounds)} cannot be exceeded"] if bounds else []

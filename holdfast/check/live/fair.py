@@ -13,7 +13,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from holdfast.check.live.components import GraphPart, Numbers
+from holdfast.check.live.components import GraphPart, Mask, Numbers, part
 from holdfast.lower.graph.fairness import FREE, Demands
 from holdfast.lower.graph.state_graph import FLAGS, GraphArrays, words_of_flags
 
@@ -28,6 +28,11 @@ class FairStates:
     states: Numbers
     components: Numbers
 
+    def among(self, states: Mask) -> FairStates:
+        """Those that ``states``, a mask of the graph's states, marks."""
+        kept = states[self.states]
+        return FairStates(self.states[kept], self.components[kept])
+
 
 class FairComponents:
     """Finds the fair components of subgraphs of one graph.
@@ -39,6 +44,7 @@ class FairComponents:
     def __init__(self, graph: GraphArrays, demands: Demands, *, cautious: bool = True) -> None:
         self.enabled = graph.possible | graph.cut if cautious else graph.possible
         self.words = words_of_flags(demands)
+        self._of_whole: FairStates | None = None
         self.weak, self.strong = (self._flags(demands, strength) for strength in ("weak", "strong"))
 
     def _flags(self, demands: Demands, strength: str) -> Numbers:
@@ -48,6 +54,12 @@ class FairComponents:
             if demand.strength == strength:
                 row[number // FLAGS] |= 1 << number % FLAGS
         return np.array(row, np.int64)
+
+    def of_whole(self, graph: GraphArrays) -> FairStates:
+        """The maximal fair components of the whole graph, which are found once."""
+        if self._of_whole is None:
+            self._of_whole = self.of(part(graph, np.ones(graph.states, np.bool_)))
+        return self._of_whole
 
     def of(self, part: GraphPart) -> FairStates:
         """The maximal fair components of a subgraph: of nested fair components the outer one."""

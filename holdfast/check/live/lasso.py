@@ -33,7 +33,24 @@ class Lasso:
 
 def find_lasso(graph: GraphArrays, fairness: FairComponents, fair: FairStates, owed: Mask, unmet: Mask) -> Lasso:
     """A lasso into a fair component. Its stem passes a state of ``owed``, and from there on stays within ``unmet``."""
-    stem = shortest_stem(graph, fair, owed, unmet)
+    return _with_round(graph, fairness, fair, shortest_stem(graph, fair, owed, unmet))
+
+
+def find_relapse(graph: GraphArrays, fairness: FairComponents, fair: FairStates, unmet: Mask) -> Lasso | None:
+    """A lasso that visits a state of ``unmet`` in every round; None if no fair component has such a state.
+
+    It enters its loop in such a state, so each round returns there. ``fair`` are the maximal fair components of the
+    whole graph: whatever a fair run visits again and again lies in one of them.
+    """
+    entries = fair.among(unmet)
+    if not len(entries.states):
+        return None
+    anywhere = np.ones(graph.states, np.bool_)
+    return _with_round(graph, fairness, fair, shortest_stem(graph, entries, anywhere, anywhere))
+
+
+def _with_round(graph: GraphArrays, fairness: FairComponents, fair: FairStates, stem: tuple[int, ...]) -> Lasso:
+    """The stem with a fair loop in the component of its last state."""
     place = int(np.searchsorted(fair.states, stem[-1]))
     kept = np.zeros(graph.states, np.bool_)
     kept[fair.states[fair.components == fair.components[place]]] = True

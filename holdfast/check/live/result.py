@@ -20,11 +20,12 @@ LiveVerdict = Literal["exhausted", "violated", "inconclusive"]
 
 
 @attrs.frozen
-class LeadsToFigures:
-    """The figures of one leads-to property.
+class PropertyFigures:
+    """The figures of one liveness property.
 
     - ``instances``: number of choices of its parameters' values.
-    - ``owing``: number of states in which a run may owe the goal, summed over the instances.
+    - ``owing``: number of states in which a run may owe the goal, summed over the instances. For the kinds without a
+      premise: number of states in which the condition is false.
     - ``premise_true``: whether the premise of an instance is true in any state.
     - ``only_if_cut``: length of a run that violates the property if cut steps count as impossible, and is unfair if
       they count as possible. None if there is no such run.
@@ -66,7 +67,7 @@ class LiveFigures(Coverage):
     initial: int
     depth: int
     demands: tuple[DemandFigures, ...]
-    owed: tuple[LeadsToFigures, ...]
+    owed: tuple[PropertyFigures, ...]
     budgets: tuple[tuple[str, int], ...]
 
     @property
@@ -88,7 +89,7 @@ class LiveFigures(Coverage):
             "depth": self.depth,
             "budgets": dict(self.budgets),
             "demands": as_json(self.demands),
-            "owed": as_json(self.owed),
+            "owed": [as_json(each) | {"kind": each.claim.kind} for each in self.owed],
             "fair_cuts": [{"action": name, "bound": bound, "steps": times} for name, bound, times in self.fair_cuts],
             **super().to_json(),
         }
@@ -178,10 +179,19 @@ def _figures(result: LiveResult) -> Iterator[tuple[str, str]]:
         yield "environment", ", ".join(f"{name} {_times(most)}" for name, most in figures.budgets)
     for each in figures.owed:
         instances = f" over {each.instances:,} instances" if each.instances != 1 else ""
-        yield "owed", f"{each.claim.title} in {count(each.owing, 'state')}{instances}"
+        label, said = _WORDS[each.claim.kind]
+        yield label, f"{each.claim.title}{said} in {count(each.owing, 'state')}{instances}"
     cuts = [f"{name} by {bound} {times:,}" for name, bound, times in figures.fair_cuts]
     yield "fair but cut", ", ".join(cuts) or "nothing: no bound of the scope cut a step of a fair action"
     yield from dropped(figures)
+
+
+_WORDS = {
+    "leads_to": ("owed", ""),
+    "always_eventually": ("recurs", ", which is false"),
+    "eventually_always": ("lasts", ", which is false"),
+}
+"""For each kind of liveness property: the label of its line, and the words between its name and its figures."""
 
 
 def _times(most: int) -> str:

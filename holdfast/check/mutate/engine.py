@@ -5,7 +5,7 @@ sites. Named variants are mutants too. Each mutant goes through these trials, un
 
 1. A search in every scope. A violation kills the mutant.
 2. A comparison of its state graph with the whole model's. If they are equal, the mutant is equivalent.
-3. ``live``: does it violate a leads-to property?
+3. ``live``: does it violate a liveness property?
 4. Searches without a second rule as well. If only the removal of both violates something, the rule is redundant.
 
 So each mutant ends in one of five ways (design: mutants). Unless it is killed, the model has to declare which.

@@ -95,7 +95,7 @@ def _starving(facts: MutantFacts, declared: Declaration) -> tuple[Way, str | Non
         return "liveness", f"declared {declared}, which it does not starve; {_advice(facts)}"
     if facts.starves is None:
         return "undecided", None
-    return "survived", f"declared {declared}, but no @leads_to of the model is violated; {_advice(facts)}"
+    return "survived", f"declared {declared}, but no liveness property of the model is violated; {_advice(facts)}"
 
 
 def _redundant(facts: MutantFacts, declared: Declaration) -> tuple[Way, str | None]:

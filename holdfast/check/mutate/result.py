@@ -91,7 +91,7 @@ class MutantFacts:
     - ``kill``: what kills it. ``ended_by``: the limit that left it open. ``pairs``: its trials without a second rule.
     - ``equal``: whether its graph equals the whole model's in every scope. None if that was not asked, because the
       mutant is killed or open.
-    - ``starves``: the leads-to properties that it violates, if it violates nothing else. None if that was not asked,
+    - ``starves``: the liveness properties that it violates, if it violates nothing else. None if that was not asked,
       or if it is unknown; then ``starves_open`` says why.
     """
 
@@ -120,7 +120,7 @@ class MutantRow:
 
     @property
     def kill(self) -> Kill | None:
-        """The kill: of the mutant alone, of its pair with another rule, or of a leads-to property."""
+        """The kill: of the mutant alone, of its pair with another rule, or of a liveness property."""
         if self.way == "liveness" and self.facts.starves:
             named = None if self.declared is None else self.declared.names
             return next((kill for kill in self.facts.starves if named and kill.is_of(named)), self.facts.starves[0])

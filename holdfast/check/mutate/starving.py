@@ -1,4 +1,4 @@
-"""Liveness of a mutant that violates no other property: which leads-to properties does it violate?"""
+"""Liveness of a mutant that violates no other property: which liveness properties does it violate?"""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import attrs
 
 from holdfast.check.mutate.limits import MutationLimits
 from holdfast.check.mutate.result import Kill
-from holdfast.ir.system import Scope, System
+from holdfast.ir.system import LIVENESS, Scope, System
 from holdfast.trace.trace import Trace
 
 
 @attrs.frozen
 class Starvation:
-    """The leads-to properties that a mutant violates, with the run of the first one.
+    """The liveness properties that a mutant violates, with the run of the first one.
 
     ``ended_by`` says why this is unknown; None if it is known.
     """
@@ -26,7 +26,7 @@ class Starvation:
 
 def starved(mutant: System, scopes: Sequence[Scope], target: str, limits: MutationLimits) -> Starvation:
     """Check the liveness of a mutant in one scope after the other, until one is violated. Raises Interruption."""
-    if next(mutant.of_kind("leads_to"), None) is None:
+    if next(mutant.of_kind(*LIVENESS), None) is None:
         return Starvation()
     from holdfast.check.live.engine import live  # noqa: PLC0415 - SciPy takes a while to import
 

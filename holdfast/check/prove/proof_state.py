@@ -24,7 +24,7 @@ from holdfast.check.prove.trial import ProofTrial
 from holdfast.check.result import Result
 from holdfast.ir.errors import UsageError
 from holdfast.ir.ghosts import ghosts_read
-from holdfast.ir.system import Action, System
+from holdfast.ir.system import LIVENESS, Action, System
 from holdfast.lower.smt.logic import Logic
 from holdfast.lower.smt.theory import Obligation
 from holdfast.runs.selection import select
@@ -196,7 +196,7 @@ class ProofState:
         return tuple(prop.name for prop in self.system.of_kind("lemma") if prop.name not in used)
 
     def _notes(self) -> list[str]:
-        liveness = [prop.title for prop in self.system.of_kind("leads_to")]
+        liveness = [prop.title for prop in self.system.of_kind(*LIVENESS)]
         return [*self.notes, *([f"A proof says nothing about liveness: {', '.join(liveness)}."] if liveness else [])]
 
 

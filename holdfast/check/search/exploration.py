@@ -9,7 +9,7 @@ from functools import lru_cache
 from holdfast.check.budget import Meter
 from holdfast.check.figures import Counters, figures, timing
 from holdfast.check.result import VIOLATION, Result, Verdict, WitnessFigures
-from holdfast.ir.system import Property
+from holdfast.ir.system import LIVENESS, Property
 from holdfast.lower.python.interpreter import Interpreter
 from holdfast.lower.symmetry import group_of, unrenamed
 from holdfast.runs.rebuilding import Discovery, Edge, Fits, RunBuilder, repeat_differs
@@ -189,7 +189,7 @@ class Exploration(ABC):
 
     def _notes(self) -> list[str]:
         notes = list(self.notes)
-        liveness = [prop.title for prop in self.machine.system.of_kind("leads_to")]
+        liveness = [prop.title for prop in self.machine.system.of_kind(*LIVENESS)]
         if liveness:
             notes.append(f"A search says nothing about liveness, `holdfast live` does: {', '.join(liveness)}.")
         if self.violations and self.meter.spent is not None:

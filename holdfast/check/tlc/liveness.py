@@ -1,4 +1,4 @@
-"""Compare TLC and ``live`` on leads-to properties: which ones are violated, and by which runs.
+"""Compare TLC and ``live`` on liveness properties: which ones are violated, and by which runs.
 
 TLC treats cut steps as impossible: in the generated module a bound is part of the action's condition. So TLC must find
 two kinds of properties violated: those that ``live`` finds violated, and those that ``live`` finds violated only if cut
@@ -17,7 +17,7 @@ from holdfast.check.tlc.agreement import SecondOpinion
 from holdfast.check.tlc.answer import REPORT, TlcAnswer, TlcError, answer_of
 from holdfast.check.tlc.process import NoAnswerError
 from holdfast.ir.errors import UsageError
-from holdfast.ir.system import Property
+from holdfast.ir.system import LIVENESS, Property
 from holdfast.lower.tla.debts import DebtModule
 from holdfast.runs.replay import Replayer, Script, StoppedScript
 from holdfast.trace.itf_values import Seq, Tup
@@ -26,7 +26,7 @@ from holdfast.trace.trace import Trace
 
 @attrs.frozen
 class LiveAgreement:
-    """The answers of both about the leads-to properties. All properties are names, in the order of the source.
+    """The answers of both about the liveness properties. All properties are names, in the order of the source.
 
     - ``ours``: violated according to ``live``; ``only_if_cut``: violated only if cut steps count as impossible.
     - ``theirs``: violated according to TLC; ``runs``: the runs that TLC shows.
@@ -51,37 +51,37 @@ class LiveAgreement:
 
 
 @attrs.frozen
-class ViolatedLeadsTo:
-    """A leads-to property that TLC finds violated, and TLC's answer with the run."""
+class ViolatedLiveness:
+    """A liveness property that TLC finds violated, and TLC's answer with the run."""
 
     name: str
     found: TlcAnswer
 
 
-def ask_liveness(opinion: SecondOpinion) -> tuple[ViolatedLeadsTo, ...]:
-    """The leads-to properties that TLC finds violated. TLC shows one at a time, so it is asked again about the rest."""
-    rest = list(opinion.system.of_kind("leads_to"))
-    unpaid: list[ViolatedLeadsTo] = []
+def ask_liveness(opinion: SecondOpinion) -> tuple[ViolatedLiveness, ...]:
+    """The liveness properties that TLC finds violated. TLC shows one at a time, so it is asked again about the rest."""
+    rest = list(opinion.system.of_kind(*LIVENESS))
+    unpaid: list[ViolatedLiveness] = []
     while rest:
         found = _asked(opinion, rest)
         if found.verdict == "exhausted":
             break
         name = _property(opinion, found, rest)
-        unpaid.append(ViolatedLeadsTo(name, found))
+        unpaid.append(ViolatedLiveness(name, found))
         rest = [prop for prop in rest if prop.name != name]
     return tuple(unpaid)
 
 
 def compare_liveness(
-    opinion: SecondOpinion, asked: Callable[[], tuple[ViolatedLeadsTo, ...]] | None = None
+    opinion: SecondOpinion, asked: Callable[[], tuple[ViolatedLiveness, ...]] | None = None
 ) -> LiveAgreement | None:
-    """Decide liveness with both, and compare. Returns None if the model has no leads-to properties.
+    """Decide liveness with both, and compare. Returns None if the model has no liveness properties.
 
     If TLC was started earlier, ``asked`` waits for its answer. Raises as ``SecondOpinion.compared`` does.
     """
     from holdfast.check.live.engine import live  # noqa: PLC0415 - SciPy takes a while to import
 
-    names = tuple(prop.name for prop in opinion.system.of_kind("leads_to"))
+    names = tuple(prop.name for prop in opinion.system.of_kind(*LIVENESS))
     if not names:
         return None
     mine = live(
@@ -116,7 +116,7 @@ def _asked(opinion: SecondOpinion, properties: list[Property]) -> TlcAnswer:
     module = DebtModule(opinion.specification.scope, properties)
     # For all properties, take the files as they are, so that a planted fault in one of them shows. For the rest of the
     # properties the module of debts is generated again.
-    whole = len(properties) == len(list(opinion.system.of_kind("leads_to")))
+    whole = len(properties) == len(list(opinion.system.of_kind(*LIVENESS)))
     files = opinion.files if whole else opinion.files | opinion.specification.owing(module)
     return answer_of(opinion.run(module.name, f"{module.name}.cfg", files))
 
@@ -132,31 +132,38 @@ def _property(opinion: SecondOpinion, found: TlcAnswer, properties: list[Propert
     return name
 
 
-def _taken_again(opinion: SecondOpinion, unpaid: ViolatedLeadsTo) -> tuple[Trace | None, str | None]:
-    """TLC's run replayed on the model, and a problem if the model has no such run or the run does not owe for ever."""
+def _taken_again(opinion: SecondOpinion, unpaid: ViolatedLiveness) -> tuple[Trace | None, str | None]:
+    """TLC's run replayed on the model, and a problem if the model has no such run or it violates nothing."""
     assert unpaid.found.run is not None
-    prop = next(prop for prop in opinion.system.of_kind("leads_to") if prop.name == unpaid.name)
+    prop = next(prop for prop in opinion.system.of_kind(*LIVENESS) if prop.name == unpaid.name)
     try:
         _, script = opinion.fitted(unpaid.found.run)
     except UsageError as error:
         return None, f"{prop.name}: the model cannot take TLC's run: {error}"
-    replayer = Replayer(opinion.system, opinion.scope, target=opinion.target, options=None, leads_to=(prop,))
+    replayer = Replayer(opinion.system, opinion.scope, target=opinion.target, options=None, liveness=(prop,))
     trace = replayer.trace(script, prop.name)
     assert isinstance(trace, Trace), "every step was found to be possible"
-    owes = _owes(replayer, prop, script)
-    return trace, None if owes else f"{prop.name}: in the model, TLC's run does not owe the goal for ever"
+    if _fails(replayer, prop, script):
+        return trace, None
+    what = "has the goal in its whole loop" if prop.kind == "eventually_always" else "does not owe the goal for ever"
+    return trace, f"{prop.name}: in the model, TLC's run {what}"
 
 
-def _owes(replayer: Replayer, prop: Property, script: Script) -> bool:
-    """Whether the run owes an instance of the property during its whole loop.
+def _fails(replayer: Replayer, prop: Property, script: Script) -> bool:
+    """Whether the run owes an instance of the property during its whole loop; for ``eventually_always``, whether the
+    goal of an instance is false in a state of the loop.
 
     This does not judge whether the run is fair: that depends on how cut steps count.
     """
     machine, states = replayer.machine, replayer.states(script)
     assert not isinstance(states, StoppedScript), "every step was found to be possible"
-    assert script.loop is not None, "what is violated by a finite run is no leads-to"
+    assert script.loop is not None, "what is violated by a finite run is no liveness property"
     # An instance is owed if its goal never holds in the loop, and its premise is true after the goal's last time.
     for args in itertools.product(*(range(machine.layout.codes(param.type)) for param in prop.params)):
+        if prop.kind == "eventually_always":
+            if not all(machine.goal(prop, state, args) for state in states[script.loop :]):
+                return True
+            continue
         met = [number for number, state in enumerate(states) if machine.goal(prop, state, args)]
         last = max(met, default=-1)
         if last < script.loop and any(machine.holds(prop, state, args) for state in states[last + 1 :]):

@@ -19,7 +19,7 @@ from holdfast.check.verify.opinions import Opinion, joined
 from holdfast.ir.lemmas import compile_with_lemmas
 from holdfast.ir.load import PROOF, load_with_lemmas
 from holdfast.ir.scopes import smallest_scope, usual_scopes
-from holdfast.ir.system import Scope, System
+from holdfast.ir.system import LIVENESS, Scope, System
 
 JobKind = Literal["check", "live", "kernel", "walk", "graph", "prove", "unroll", "tlc", "mutants"]
 """The kinds of comparisons, in the order of a report.
@@ -104,7 +104,7 @@ def _comparisons(folder: Path, model: str, entries: tuple[ManifestEntry, ...], *
     states = max((entry.expected.states for entry in small if entry.expected is not None), default=0)
     yield VerifyJob(model, "kernel", small, 500_000 + 3 * states)
     yield VerifyJob(model, "walk", small, 300_000)
-    if next(system.of_kind("leads_to"), None) is not None:
+    if next(system.of_kind(*LIVENESS), None) is not None:
         yield VerifyJob(model, "graph", (), 600_000 + 3 * states)
     if (folder / f"{model}{PROOF}.py").is_file():
         yield VerifyJob(model, "prove", (), 1_000_000 + 1_500 * _obligations(system))

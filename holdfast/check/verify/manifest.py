@@ -22,7 +22,7 @@ from holdfast.check.search.engine import search
 from holdfast.ir.errors import HoldfastError, UsageError, unreadable
 from holdfast.ir.load import names_in
 from holdfast.ir.scopes import LIVE, live_scopes
-from holdfast.ir.system import System
+from holdfast.ir.system import LIVENESS, System
 from holdfast.ir.variants import load_variant
 from holdfast.trace.line import replay_command
 
@@ -182,7 +182,7 @@ def _left_out(model: str, system: System, entries: Sequence[ManifestEntry]) -> l
     varied = {name for configuration in known for name in configuration.variants}
     smallest = next(iter(system.scopes), "")
     plain = [Configuration(model, scope) for scope in system.scopes if scope != LIVE]
-    if next(system.of_kind("leads_to"), None) is not None:
+    if next(system.of_kind(*LIVENESS), None) is not None:
         plain += [Configuration(model, scope.name, engine="live") for scope in live_scopes(system)]
     return [
         *(configuration for configuration in plain if configuration not in known),

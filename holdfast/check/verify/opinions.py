@@ -135,14 +135,18 @@ def unrolled(system: System, scope: Scope, steps: int, cores: int) -> Opinion:
 
 
 def second_opinion(system: System, scope: Scope, target: str, seconds: float, *, owed: bool) -> Opinion:
-    """Compare TLC's answer on the generated module: for safety, and if ``owed`` for leads-to properties, which take
+    """Compare TLC's answer on the generated module: for safety, and if ``owed`` for liveness properties, which take
     longer.
     """
     opinion = SecondOpinion(system, scope, find_tools(), target=target, seconds=seconds)
     safety, progress = opinion.compared(), compare_liveness(opinion) if owed else None
     what = _named(system, scope)
     problems = [*safety.differences, *(() if progress is None else progress.differences)]
-    liveness = "" if progress is None else f"; {len(progress.theirs)} of {len(progress.properties)} leads-to violated"
+    liveness = (
+        ""
+        if progress is None
+        else f"; {len(progress.theirs)} of {len(progress.properties)} liveness properties violated"
+    )
     return Opinion(f"{scope.name}: {safety.theirs}{liveness}", tuple(f"{what}: {problem}" for problem in problems))
 
 

@@ -27,7 +27,7 @@ from holdfast.check.walk.options import WalkOptions
 from holdfast.check.walk.result import StopFigures, WalkFigures, WalkResult, WalkTiming, WalkVerdict
 from holdfast.check.walk.walker import RandomRun, Walker
 from holdfast.ir.errors import UsageError
-from holdfast.ir.system import Property, Scope, System
+from holdfast.ir.system import LIVENESS, Property, Scope, System
 from holdfast.lower.python.interpreter import Interpreter
 from holdfast.lower.random_runs.plan import STOPS, VIOLATED, WalkPlan, WalkTally, by_priority, no_schedule
 from holdfast.runs.rebuilding import repetition
@@ -379,7 +379,7 @@ class _Totals:
     def _notes(self, run: RandomRun | None, smaller: ShrinkResult | None) -> Iterator[str]:
         if self.too_large is not None:
             yield f"The interpreter made the runs, and not the kernel, which is faster: {self.too_large}."
-        liveness = [prop.title for prop in self.machine.system.of_kind("leads_to")]
+        liveness = [prop.title for prop in self.machine.system.of_kind(*LIVENESS)]
         if liveness:
             yield f"A walk says nothing about liveness, `holdfast live` does: {', '.join(liveness)}."
         if run is not None:

@@ -58,11 +58,11 @@ def _declared(cls: type, module: Module, node: ast.AST) -> Plain:
         module.refuse(
             node, "this name is reserved: it stands for the budget of an action", "give the type another name"
         )
-    if MARK in vars(cls):  # Sort, Nat and Int have the mark themselves; a class of a model inherits it
+    if MARK in vars(cls):  # Sort, Nat, Ring and Int have the mark themselves; a class of a model inherits it
         module.refuse(node, f"{name} itself is not a type of a model", f"declare one: class My{name}({name}): ...")
     if role == "sort":
         return SortType(name)
-    if role == "nat":
+    if role in ("nat", "ring"):
         return NatType(name)
     if role == "int":
         lo, hi = getattr(cls, "lo"), getattr(cls, "hi")  # noqa: B009 - the compiler knows nothing of lang's classes

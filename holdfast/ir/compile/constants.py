@@ -23,7 +23,7 @@ def constant(context: Context, node: ast.expr, name: str, env: Env) -> Expr | No
         found = Lit(value, BOOL)
     elif isinstance(value, int) and kind is int:
         found = Lit(value, NumberType())
-    elif isinstance(value, Enum) or getattr(kind, MARK, None) in ("nat", "int"):
+    elif isinstance(value, Enum) or getattr(kind, MARK, None) in ("nat", "ring", "int"):
         found = _of_type(context, node, value, env)
     if found is not None and env.inlined and name in assigned(context.members[env.inlined[-1]].node):
         env.module.refuse(node, f"{name} is a local of this method", "give the local another name")

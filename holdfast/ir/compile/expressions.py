@@ -20,6 +20,7 @@ from holdfast.ir.compile.conversions import choose, fit, plain_if_known
 from holdfast.ir.compile.folds import absolute, arithmetic, count, extremum, literal, quantified, total
 from holdfast.ir.compile.helpers import helper_value
 from holdfast.ir.compile.known_optionals import when_false, when_true
+from holdfast.ir.compile.orders import ENDS, NEIGHBOURS, end, is_type, length, neighbour
 from holdfast.ir.compile.results import reads_computed_key
 from holdfast.ir.expr import TRUE, And, Expr, Lit, Name, Not, Or, Read, Ruled
 from holdfast.ir.marks import MARK
@@ -138,7 +139,7 @@ class Expressions:
                     return None
                 if name in env.module.names:
                     return getattr(env.module.names[name], MARK, None)
-                return name if name in ("all", "any", "sum", "min", "max", "abs") else None
+                return name if name in ("all", "any", "sum", "min", "max", "abs", "len") else None
             case ast.Attribute():
                 return None
         return None
@@ -220,7 +221,13 @@ class Expressions:
                 if field.keys:
                     env.module.refuse(node, f"{node.attr} is a map", f"name a cell: {state}.{node.attr}[...]")
                 return Read(node.attr, (), field.value, env.states[state])
+            case _ if node.attr in NEIGHBOURS:
+                return neighbour(self, node, env)
             case ast.Attribute() | ast.Name() if _root(node) not in env.names and _root(node) not in env.states:
+                if node.attr in ENDS and is_type(node.value, env):
+                    return end(
+                        self, node, self.context.types.of_class(resolve(node.value, env.module), env.module, node), env
+                    )
                 value = resolve(node.value, env.module)
                 if isinstance(value, type):
                     enum = self.context.types.of_class(value, env.module, node.value)
@@ -298,7 +305,7 @@ class Expressions:
             )
         if role == "require":
             env.module.refuse(node, "require is a statement", "put it on a line of its own")
-        return env.module.refuse(node, *of_call(node, self.context.fields))
+        return env.module.refuse(node, *of_call(node))
 
     def domain(self, node: ast.expr, env: Env) -> Key:
         """The type that a loop or a comprehension runs over."""
@@ -315,7 +322,9 @@ HANDLERS: dict[str, Callable[[Expressions, ast.Call, Env], Expr]] = {
     "min": extremum,
     "max": extremum,
     "abs": absolute,
+    "len": length,
     "nat": literal,
+    "ring": literal,
     "int": literal,
 }
 

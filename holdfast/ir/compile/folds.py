@@ -12,6 +12,7 @@ from holdfast.ir.compile.constants import typed_literal
 from holdfast.ir.compile.context import Compiler, Env
 from holdfast.ir.compile.conversions import comparable, plain_if_known, unit
 from holdfast.ir.compile.known_optionals import when_true
+from holdfast.ir.compile.orders import remainder
 from holdfast.ir.expr import (
     TRUE,
     ZERO,
@@ -39,7 +40,7 @@ def _number(compiler: Compiler, node: ast.expr, env: Env) -> Expr:
 
 
 def arithmetic(compiler: Compiler, node: ast.BinOp, env: Env) -> Expr:
-    """A sum, a difference, or a product with a constant. Raises ModelError for any other operator."""
+    """A sum or a difference, or a product with a constant or the rest of a division by one. Refuses other operators."""
     match node.op:
         case ast.Add():
             return _combine(compiler, "+", [node.left, node.right], node, env)
@@ -51,8 +52,11 @@ def arithmetic(compiler: Compiler, node: ast.BinOp, env: Env) -> Expr:
             if not any(isinstance(arg, Lit) for arg in found.args):
                 env.module.refuse(node, "a product of two variables", "multiply by a constant only")
             return found
-    number = compiler.expression(node.left, env).type
-    return env.module.refuse(node, *of_operator(node.op, unit(number)))
+        case ast.Mod():
+            found = _combine(compiler, "+", [node.left, node.right], node, env)
+            assert isinstance(found, Arithmetic)
+            return remainder(found.args, found.type, node, env)
+    return env.module.refuse(node, *of_operator(node.op))
 
 
 def _combine(compiler: Compiler, op: ArithmeticOp, nodes: Sequence[ast.expr], node: ast.AST, env: Env) -> Expr:

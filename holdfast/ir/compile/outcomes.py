@@ -13,10 +13,10 @@ from holdfast.ir.compile.source import OUTCOMES, ClassSource, Module
 from holdfast.ir.errors import ModelError, Place
 from holdfast.ir.marks import OutcomeMark, OutcomesMark
 from holdfast.ir.similar_names import did_you_mean
-from holdfast.ir.system import Declaration, Property, Rule
+from holdfast.ir.system import LIVENESS, Declaration, Property, Rule
 
 LIVENESS_ID = re.compile(r"L[VP]-\d+[a-z]?")
-"""The rule ids of liveness. A declaration may name such an id even if the model has no ``@leads_to`` for it."""
+"""The rule ids of liveness. A declaration may name such an id even if the model has no property for it."""
 
 REMEDY = "use equivalent(reason), redundant(with_=LABEL), liveness(property, reason), missing(state) or sound(reason)"
 
@@ -119,7 +119,7 @@ class _Reader:
             self.places.refuse(name, f"{label} does not stand in an action {action!r}", f"it serves: {served}")
 
     def _check_liveness(self, name: str, text: str) -> None:
-        known = [spelling for prop in self.properties if prop.kind == "leads_to" for spelling in (prop.name, *prop.ids)]
+        known = [spelling for prop in self.properties if prop.kind in LIVENESS for spelling in (prop.name, *prop.ids)]
         if text not in known and not LIVENESS_ID.fullmatch(text):
             hint = f"it has: {', '.join(known)}" if known else "name an id such as LV-01 or LP-02"
-            self.places.refuse(name, f"{text!r} is no @leads_to of the model", hint)
+            self.places.refuse(name, f"{text!r} is no liveness property of the model", hint)

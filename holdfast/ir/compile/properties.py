@@ -17,7 +17,7 @@ from holdfast.ir.compile.simplify import simplify
 from holdfast.ir.compile.source import Member
 from holdfast.ir.expr import TRUE, Expr, Name, Ruled, walk
 from holdfast.ir.marks import PropertyMark
-from holdfast.ir.system import Action, Param, Property
+from holdfast.ir.system import LIVENESS, Action, Param, Property
 from holdfast.ir.types import BOOL
 
 RULE_IDS = re.compile(r"[A-Z][A-Z0-9]*-\d+[a-z]?(?:, [A-Z][A-Z0-9]*-\d+[a-z]?)*(?=[.: ])")
@@ -47,12 +47,14 @@ def compile_property(member: Member, context: Context, actions: tuple[Action, ..
         body, goal = value_body(expressions, member.node.body, env, member.node), None
         if body.type != BOOL:
             member.module.refuse(member.node, f"it returns {body.type}", "return a condition", f"def {member.name}")
+        if mark.kind in LIVENESS:
+            body, goal = TRUE, body
     # Before ``simplify``, which may remove a rule in a branch of another variant.
     _check_no_rules(member, [body] if goal is None else [body, goal])
     body = simplify(body)
     if mark.kind == "leads_to":
         _check_keys(member, [body, *([] if goal is None else [goal])])
-    premise: Expr = TRUE  # a witness, an axiom or a final state is never vacuous
+    premise: Expr = TRUE  # the other kinds, such as a witness or an axiom, are never vacuous
     if mark.kind in ("invariant", "step", "lemma"):
         premise = premise_of(body)
     elif mark.kind == "leads_to":
@@ -67,7 +69,7 @@ def compile_property(member: Member, context: Context, actions: tuple[Action, ..
         body=where_defined(body, context.keys),
         premise=premise,
         at=member.module.place(member.node),
-        goal=None if goal is None else simplify(goal),
+        goal=None if goal is None else where_defined(simplify(goal), context.keys),
         of=mark.of,
     )
 
@@ -90,7 +92,7 @@ def _states(member: Member, mark: PropertyMark) -> tuple[list[ast.arg], dict[str
         member.module.refuse(
             member.node, "only a step property sees the old state", "make it a @step", f"def {member.name}"
         )
-    if args and mark.kind != "leads_to" and not (mark.kind == "step" and mark.of):
+    if args and mark.kind not in LIVENESS and not (mark.kind == "step" and mark.of):
         article = "an" if mark.kind[0] in "aeiou" else "a"
         member.module.refuse(
             args[0],

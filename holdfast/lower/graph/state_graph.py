@@ -74,7 +74,7 @@ class StateGraph(ABC):
 
     @abstractmethod
     def asked(self, prop: Property, args: Args) -> NDArray[np.uint8]:
-        """For each state, 1 if a leads-to property's premise is true for these arguments, plus 2 if its goal is."""
+        """For each state, 1 if a liveness property's premise is true for these arguments, plus 2 if its goal is."""
 
 
 class PlainGraph(StateGraph):

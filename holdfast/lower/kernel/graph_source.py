@@ -1,7 +1,7 @@
 """The kernel's text of one model for its state graph: the functions that ``graph_driver.py`` calls.
 
 A step of a graph is the state it leads to, and a label: the number of the fairness demand that the step serves. The
-properties are leads-to properties: a premise and a goal, evaluated in every state.
+properties are liveness properties: a premise and a goal, evaluated in every state.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from holdfast.lower.statistics import Statistics
 
 
 class GraphSource(KernelSource):
-    """Writes the functions of a model. ``leads_to`` are the properties to be evaluated in the graph's states."""
+    """Writes the functions of a model. ``liveness`` are the properties to be evaluated in the graph's states."""
 
     def __init__(
-        self, packing: Packing, statistics: Statistics, demands: Demands, leads_to: Sequence[Property]
+        self, packing: Packing, statistics: Statistics, demands: Demands, liveness: Sequence[Property]
     ) -> None:
         super().__init__(packing, statistics, None, checked=(), steps=(), witnesses=(), finals=(), idempotent=())
         self.demands = demands
-        self.leads_to = leads_to
+        self.liveness = liveness
 
     def text(self) -> str:
         parts = [*self._states(), self._hashed()]
@@ -36,7 +36,7 @@ class GraphSource(KernelSource):
             for action in self.system.actions
         ]
         parts.append(self._successors())
-        parts += [self._asked(number, prop) for number, prop in enumerate(self.leads_to)]
+        parts += [self._asked(number, prop) for number, prop in enumerate(self.liveness)]
         return self._module(parts)
 
     def places(self) -> dict[str, int]:

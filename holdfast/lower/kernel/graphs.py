@@ -33,12 +33,12 @@ FIRST = 1 << 12
 class KernelGraph(StateGraph):
     """A graph that the kernel draws. Raises UsageError for a state that takes too many words."""
 
-    def __init__(self, machine: Interpreter, demands: Demands, leads_to: Sequence[Property]) -> None:
+    def __init__(self, machine: Interpreter, demands: Demands, liveness: Sequence[Property]) -> None:
         self.machine = machine
         self.packing = Packing(machine.layout)
-        self._leads_to = tuple(leads_to)
+        self._liveness = tuple(liveness)
         self._statistics = Statistics()
-        source = GraphSource(self.packing, self._statistics, demands, leads_to)
+        source = GraphSource(self.packing, self._statistics, demands, liveness)
         self._module: Any = build(source.text(), "graph_driver.py", quick=True)
 
     def state(self, number: int) -> bytes:
@@ -46,7 +46,7 @@ class KernelGraph(StateGraph):
 
     def asked(self, prop: Property, args: Args) -> NDArray[np.uint8]:
         found = np.empty(len(self._states), np.uint8)
-        getattr(self._module, numbered("asked", self._leads_to.index(prop)))(self._states, len(found), found, *args)
+        getattr(self._module, numbered("asked", self._liveness.index(prop)))(self._states, len(found), found, *args)
         return found
 
     def draw(self, starts: Sequence[bytes], pause: Pause) -> bool:

@@ -261,6 +261,8 @@ def _calculate(op: str, args: Sequence[int]) -> int:
             return reduce(lambda one, two: one - two, args)
         case "*":
             return reduce(lambda one, two: one * two, args)
+        case "%":
+            return args[0] % args[1]
         case "min":
             return min(args)
         case "max":

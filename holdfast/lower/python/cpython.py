@@ -115,13 +115,16 @@ class CPython:
     # Properties -----------------------------------------------------------------------------------------------
 
     def holds(self, prop: Property, state: bytes, args: Args = ()) -> bool:
-        """Whether a property of states holds; for a leads_to, whether its premise is true."""
+        """Whether a property of states holds; for a liveness property, whether its premise is true."""
+        if prop.kind in ("always_eventually", "eventually_always"):
+            return True
         found = self._instance(state).holds(prop.name, **self._named(prop.params, args))
         return bool(found[0] if prop.kind == "leads_to" else found)
 
     def goal(self, prop: Property, state: bytes, args: Args = ()) -> bool:
-        """Whether the goal of a leads_to holds."""
-        return bool(self._instance(state).holds(prop.name, **self._named(prop.params, args))[1])
+        """Whether the goal of a liveness property holds."""
+        found = self._instance(state).holds(prop.name, **self._named(prop.params, args))
+        return bool(found[1] if prop.kind == "leads_to" else found)
 
     def holds_step(self, prop: Property, old: bytes, new: bytes, args: Args = ()) -> bool:
         """Whether a step property holds for the step from ``old`` to ``new``.

@@ -46,6 +46,7 @@ from holdfast.lower.python.terms import (
     magnitude,
     multiply,
     nearest,
+    remainder,
     subtract,
     term,
     total,
@@ -298,6 +299,8 @@ class PythonExpressions:
                 return reduce(subtract, args)
             case "*":
                 return reduce(multiply, args)
+            case "%":
+                return remainder(args[0], args[1])
             case "min":
                 return least(args)
             case "max":

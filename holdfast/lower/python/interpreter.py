@@ -163,13 +163,13 @@ class Interpreter:
     # Properties -----------------------------------------------------------------------------------------------
 
     def holds(self, prop: Property, state: bytes, args: Args = ()) -> bool:
-        """Whether a property of states holds, or the premise of a leads_to is true. ``args``: the arguments of a
-        leads_to.
+        """Whether a property of states holds, or the premise of a liveness property is true. ``args``: the arguments of
+        a liveness property.
         """
         return self._property(prop, "body")(state, state, args)
 
     def goal(self, prop: Property, state: bytes, args: Args = ()) -> bool:
-        """Whether the goal of a leads_to holds."""
+        """Whether the goal of a liveness property holds."""
         return self._property(prop, "goal")(state, state, args)
 
     def holds_step(self, prop: Property, old: bytes, new: bytes, args: Args = ()) -> bool:

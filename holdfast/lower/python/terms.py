@@ -89,6 +89,14 @@ def multiply(one: Term, two: Term) -> Term:
     return term(f"({one.text} * {two.text})", min(ends), max(ends), one, two)
 
 
+def remainder(one: Term, by: Term) -> Term:
+    """The rest of a division by a constant above 0. It is not negative."""
+    divisor = by.lo
+    if 0 <= one.lo <= one.hi < divisor:
+        return one
+    return term(f"({one.text} % {divisor})", 0, divisor - 1, one, by)
+
+
 def least(terms: list[Term]) -> Term:
     """The minimum."""
     text = f"min({', '.join(part.text for part in terms)})"

@@ -247,7 +247,8 @@ class FormulaWriter:
         if op == "abs":
             (value,) = args
             return self._chosen(self.order("<", value, 0), 0 - value, value, kind)
-        return reduce({"+": operator.add, "-": operator.sub, "*": operator.mul}[op], args)
+        # Z3's rest has the sign of the divisor, of integers and of words. So it is never negative, as in Python.
+        return reduce({"+": operator.add, "-": operator.sub, "*": operator.mul, "%": operator.mod}[op], args)
 
     def _extremum(self, op: str, one: Plain, two: Plain, kind: NumberType) -> Plain:
         return self._chosen(self.order("<=" if op == "min" else ">=", one, two), one, two, kind)
@@ -366,4 +367,4 @@ def _computed(op: str, args: Sequence[int]) -> int:
         case "abs":
             return abs(args[0])
         case _:
-            return reduce({"+": operator.add, "-": operator.sub, "*": operator.mul}[op], args)
+            return reduce({"+": operator.add, "-": operator.sub, "*": operator.mul, "%": operator.mod}[op], args)

@@ -40,7 +40,7 @@ class UnboundedUniverse(Universe):
         self._members: dict[str, list[z3.ExprRef]] = {}
         self.literals = {nat.name: self._literal(nat) for nat in system.nats}
         """For each Nat, the largest number that must be one of its values."""
-        self._best: dict[int, tuple[z3.BoolRef, z3.FuncDeclRef]] = {}
+        self._best: dict[tuple[str, int], tuple[z3.BoolRef, z3.FuncDeclRef]] = {}
         for sort in system.sorts:
             self._sorts[sort.name] = self.symbols.sort(sort.name)
         for nat in system.nats:
@@ -156,7 +156,8 @@ class UnboundedUniverse(Universe):
     def best(self, kind: Key, stem: str, beats: Callable[[z3.ExprRef, z3.ExprRef], z3.BoolRef]) -> z3.ExprRef:
         """An element that beats every element, as a new symbol whose definition says so.
 
-        The symbol is a function of the bound variables that ``beats`` mentions. Equal definitions share one symbol.
+        The symbol is a function of the bound variables that ``beats`` mentions. Equal definitions over one type share
+        one symbol.
         """
         # New constants for each call: a minimum nested in this one may depend on both, and has two of its own.
         one, other = (self.symbols.bound(name, self.sort(kind)) for name in ("one", "other"))
@@ -166,7 +167,9 @@ class UnboundedUniverse(Universe):
         places = [self._place(number, term.sort()) for number, term in enumerate((one, other, *around))]
         claim = z3.substitute(claim, *zip((one, other, *around), places, strict=True))
         one, other, *keys = places
-        if claim.get_id() not in self._best:
+        # Two types may have one sort, as two Nats that are integers. Their greatest values differ.
+        found = kind.name, claim.get_id()
+        if found not in self._best:
             symbol = Symbol("best", (stem, str(len(self._best))))
             made = self.symbols.function(symbol, *(key.sort() for key in keys), self.sort(kind))
             element = made(*keys)
@@ -176,8 +179,8 @@ class UnboundedUniverse(Universe):
             ]
             self.definitions[made.name()] = z3.ForAll([*keys, other], conjunction(facts, self.ctx))
             # The claim is stored too: Z3 reuses the id of a term that is freed.
-            self._best[claim.get_id()] = (claim, made)
-        return self._best[claim.get_id()][1](*around)
+            self._best[found] = (claim, made)
+        return self._best[found][1](*around)
 
     def _place(self, number: int, sort: z3.SortRef) -> z3.ExprRef:
         """The constant that stands for the variable at position ``number`` of a definition."""

@@ -109,7 +109,7 @@ def least_of(value: Expr, loose: Loose) -> int | None:
         case Arithmetic("+", args):
             parts = [least_of(arg, loose) for arg in args]
             return None if None in parts else sum(part for part in parts if part is not None)
-        case Arithmetic("abs") | Fold("count"):
+        case Arithmetic("abs" | "%") | Fold("count"):
             return 0
     if is_loose(value, loose):
         return None

@@ -1,9 +1,13 @@
-"""Writes a module with which TLC checks all leads-to properties of a model at once.
+"""Writes a module with which TLC checks all liveness properties of a model at once.
 
 For each instance of ``P ~> Q`` TLC builds a separate graph, and evaluates every fair action for every step of it. In
 this module a variable holds the instance that the run owes. A run may choose an instance in a state where P is true and
 Q is false. From then on it takes no step into a state where Q is true. A fair run that owes an instance for ever
-violates the property, which the variable names.
+violates the property, which the variable names. ``[]<>Q`` is ``TRUE ~> Q``.
+
+``<>[]Q`` is violated by a fair run in which Q is false again and again. Such a run may choose the instance too, and
+keeps it, but it may take any step: Q may be true in between. A second formula says that the goal of a kept instance is
+false only finitely often.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from holdfast.lower.tla.text import Text, bulleted, comment, operator, paragraph
 
 
 class DebtModule:
-    """Writes the module and the configuration for some leads-to properties of a model in one scope."""
+    """Writes the module and the configuration for some liveness properties of a model in one scope."""
 
     def __init__(self, scope: ScopeModule, properties: Sequence[Property]) -> None:
         self.scope = scope
@@ -35,10 +39,14 @@ class DebtModule:
         self.debts, self.owed, self.met, self.unpaid = map(names.take, ("Debts", "Owed", "Met", "Unpaid"))
         self.init, self.next, self.spec = (names.take(f"Debt{part}") for part in ("Init", "Next", "Spec"))
         self.fairness, self.paid = names.take("DebtFairness"), names.take("DebtsArePaid")
+        persistent = [prop.name for prop in self.properties if prop.kind == "eventually_always"]
+        self.persistent = tuple(persistent)
+        """The properties ``<>[]Q``. Their operators are in the module only if there are any."""
+        self.lasting, self.settled = (names.take("Lasting"), names.take("DebtsSettle")) if persistent else ("", "")
         self.one = names.take("d")
         """The bound variable for one debt: an instance of a property."""
         own = (self.debt, self.nothing, self.debts, self.owed, self.met, self.unpaid, self.init, self.next, self.spec)
-        self.taken = frozenset((*before, *own, self.fairness, self.paid, self.one))
+        self.taken = frozenset((*before, *own, self.fairness, self.paid, self.lasting, self.settled, self.one))
         """The names that no parameter of an operator may have."""
         self.none = unused("nothing", (prop.name for prop in properties))
         """The value of the variable while the run owes nothing."""
@@ -50,6 +58,11 @@ class DebtModule:
             "A run may take note of one instance of a property where it comes to be owed; from then on no step is "
             "taken that meets it. A fair run that owes it for ever is one of the model that violates the property."
         )
+        if self.persistent:
+            doc += (
+                "\n\nAn instance that must be true for good is kept too, but the run may go where it is met. A fair "
+                "run that keeps it, and in which it is false again and again, violates the property."
+            )
         lines = [
             title(self.name),
             generated(self.scope.target),
@@ -72,6 +85,7 @@ class DebtModule:
             self.cases(self.owed, self.signature.owed),
             self.cases(self.met, self.signature.met),
             operator(self.unpaid, word(unpaid)),
+            *([self.lasts()] if self.persistent else []),
         ]
 
     def instances(self, prop: Property) -> str:
@@ -88,10 +102,17 @@ class DebtModule:
         for place, prop in enumerate(self.properties):
             # The first component is the name, and tuples count from 1: the arguments begin at 2.
             arguments = ", ".join(f"{self.one}[{number + 2}]" for number in range(len(prop.params)))
-            call = f"{operators[prop.name]}({arguments})" if arguments else operators[prop.name]
+            # A property without a premise has no operator for it: the premise is always true.
+            name_of = operators.get(prop.name)
+            call = "TRUE" if name_of is None else f"{name_of}({arguments})" if arguments else name_of
             lines.append(f'{"[]" if place else "CASE"} {self.one}[1] = "{prop.name}" -> {call}')
         first, *rest = lines
         return operator(f"{name}({self.one})", Text((first, *(f"  {line}" for line in rest))))
+
+    def lasts(self) -> list[str]:
+        """The operator that tells the instances that must be true for good from the others."""
+        names = ", ".join(f'"{name}"' for name in self.persistent)
+        return operator(f"{self.lasting}({self.one})", word(rf"{self.one}[1] \in {{{names}}}"))
 
     def running(self) -> list[list[str]]:
         """The lines of the initial condition, the steps, the fairness and the property to check."""
@@ -102,8 +123,10 @@ class DebtModule:
             *(word(f'{name} = "{scope.nothing}"') for name in idle),
             word(rf"{self.debt} \in {self.unpaid}"),
         ]
-        # A run with a debt keeps it, and takes no step into a state that meets it.
-        same = rf"UNCHANGED {self.debt} /\ ~{self.met}({self.debt})'"
+        # A run with a debt keeps it, and takes no step into a state that meets it, unless it must be met for good.
+        unmet = rf"~{self.met}({self.debt})'"
+        unmet = rf"({self.lasting}({self.debt}) \/ {unmet})" if self.persistent else unmet
+        same = rf"UNCHANGED {self.debt} /\ {unmet}"
         going = [
             word("Next"),
             *(word(f"UNCHANGED {name}") for name in idle),
@@ -120,11 +143,22 @@ class DebtModule:
             operator(self.next, bulleted("/\\", going)),
             *([fair] if fair else []),
             [f"{self.spec} == {spec}" + (f" /\\ {self.fairness}" if fair else "")],
-            [f"{self.paid} == []<>({self.debt} = {self.nothing})"],
+            *self.formulas(),
+        ]
+
+    def formulas(self) -> list[list[str]]:
+        """The lines of the properties to check: every debt is paid, and what must be true for good is at last."""
+        if not self.persistent:
+            return [[f"{self.paid} == []<>({self.debt} = {self.nothing})"]]
+        lasting = f"{self.lasting}({self.debt})"
+        return [
+            [rf"{self.paid} == []<>({self.debt} = {self.nothing} \/ {lasting})"],
+            [rf"{self.settled} == <>[](~{lasting} \/ {self.met}({self.debt}))"],
         ]
 
     def configuration(self) -> str:
         """The configuration with which TLC checks the property under fairness."""
+        formulas = [f"    {name}" for name in (self.paid, self.settled) if name]
         return self.scope.lines(
-            [f"SPECIFICATION {self.spec}", *self.scope.assigned(), "PROPERTY", f"    {self.paid}"],
+            [f"SPECIFICATION {self.spec}", *self.scope.assigned(), "PROPERTY", *formulas],
         )

@@ -263,6 +263,11 @@ class TlaExpressions:
         """A computed number."""
         args = [self.expr(arg) for arg in node.args]
         match node.op:
+            case "%":
+                # The precedence of % overlaps that of + and -, so TLA+ demands brackets between them.
+                left, right = (bracketed(arg, MULTIPLIED + 1) for arg in args)
+                *before, last = left.lines
+                return Text((*before, *hang(f"{last} % ", right).lines), ADDED)
             case "+" | "-" | "*":
                 level = MULTIPLIED if node.op == "*" else ADDED
                 found = args[0]

@@ -9,7 +9,7 @@ from pathlib import Path
 import attrs
 
 from holdfast.ir.errors import UsageError
-from holdfast.ir.system import Scope, System
+from holdfast.ir.system import LIVENESS, Scope, System
 from holdfast.lower.tla.debts import DebtModule
 from holdfast.lower.tla.module import module_text
 from holdfast.lower.tla.names import camel, identifier
@@ -28,7 +28,7 @@ class Specification:
     """A model in a scope as TLA+.
 
     ``files``: texts by file name: the module of the model, the module of the scope and its configuration. If the model
-    has leads-to properties, there are also a module and a configuration for these.
+    has liveness properties, there are also a module and a configuration for these.
     """
 
     signature: TlaSignature
@@ -54,12 +54,12 @@ class Specification:
             f"{module.name}.tla": module.text(),
             f"{module.name}.cfg": module.configuration(),
         }
-        owed = tuple(system.of_kind("leads_to"))
+        owed = tuple(system.of_kind(*LIVENESS))
         return cls(signature, module, files | (cls.owing(DebtModule(module, owed)) if owed else {}))
 
     @staticmethod
     def owing(module: DebtModule) -> dict[str, str]:
-        """The files for the leads-to properties."""
+        """The files for the liveness properties."""
         return {f"{module.name}.tla": module.text(), f"{module.name}.cfg": module.configuration()}
 
     def implementing(self, texts: Mapping[str, str]) -> tuple[str, ...]:

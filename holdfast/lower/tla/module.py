@@ -237,8 +237,8 @@ class _Module:
         match prop.kind:
             case "step":
                 return [*lines, *self.step(prop, name)]
-            case "leads_to":
-                return [*lines, *self.leads_to(prop, name)]
+            case "leads_to" | "always_eventually" | "eventually_always":
+                return [*lines, *self.liveness(prop, name)]
             case "assume":
                 lines += operator(name, self.condition(prop.body, ()))
                 return [*lines, f"ASSUME {name}"] if prop.name in self.signature.assumed else lines
@@ -271,16 +271,17 @@ class _Module:
         text = bound(rf"\A {self.ranges(action.params, writer)}", claim) if action.params else claim
         return [*lines, *operator(always, hang("[][", text, "]_vars"))]
 
-    def leads_to(self, prop: Property, name: str) -> list[str]:
-        """The lines of a leads-to property: the operators of its two sides, and the formula itself."""
+    def liveness(self, prop: Property, name: str) -> list[str]:
+        """The lines of a liveness property: the operators of its premise and of its goal, and the formula itself."""
         assert prop.goal is not None
         lines: list[str] = []
         calls: list[str] = []
         for of, expr in ((self.signature.owed, prop.body), (self.signature.met, prop.goal)):
-            writer = self.reader(prop.params, expr)
-            calls.append(self.call(of[prop.name], prop.params, writer))
-            lines += operator(calls[-1], writer.expr(expr))
-        text = word(" ~> ".join(calls), IMPLIED)
+            if prop.name in of:
+                writer = self.reader(prop.params, expr)
+                calls.append(self.call(of[prop.name], prop.params, writer))
+                lines += operator(calls[-1], writer.expr(expr))
+        text = word(" ~> ".join(calls), IMPLIED) if len(calls) > 1 else word(f"{_MODALITY[prop.kind]}{calls[0]}")
         params = self.ranges(prop.params, self.writer(prop.params))
         return [*lines, *operator(name, bound(rf"\A {params}", text) if params else text)]
 
@@ -347,6 +348,9 @@ class _Module:
         """The parameters of a quantifier."""
         return ", ".join(rf"{writer.local(param.name)} \in {self.shared.domain(param.type)}" for param in params)
 
+
+_MODALITY = {"always_eventually": "[]<>", "eventually_always": "<>[]"}
+"""The temporal operators before the goal of a liveness property without a premise."""
 
 _REMARKS = {
     "witness": "A witness: some state that can be reached is like this.",

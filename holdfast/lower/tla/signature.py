@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from holdfast.ir.expr import Expr, Fold, Quantified, Read, walk
 from holdfast.ir.ghosts import ghosts_read
 from holdfast.ir.stmt import For, expressions, statements
-from holdfast.ir.system import Action, Property, System, Var
+from holdfast.ir.system import LIVENESS, Action, Property, System, Var
 from holdfast.ir.types import BOOL, EnumType, IntType, NatType, OptionalType, SortType
 from holdfast.lower.layout import budget
 from holdfast.lower.tla.expression_text import Globals
@@ -57,10 +57,10 @@ class TlaSignature:
             prop.name: self.names.take(f"Always{self.properties[prop.name]}") for prop in system.of_kind("step")
         }
         """The temporal formula of each step property."""
-        self.owed, self.met = (
-            {prop.name: self._suffix(prop, word) for prop in system.of_kind("leads_to")} for word in ("Owed", "Met")
-        )
-        """The operators of the two sides of each leads-to property."""
+        self.owed = {prop.name: self._suffix(prop, "Owed") for prop in system.of_kind("leads_to")}
+        """The operator of the premise of each leads-to property."""
+        self.met = {prop.name: self._suffix(prop, "Met") for prop in system.of_kind(*LIVENESS)}
+        """The operator of the goal of each liveness property."""
         self.moving = tuple(var for var in self.variables if not var.ghost and var not in self.budgets)
         """The variables of the protocol itself. A step that changes none of them does not count for fairness."""
         self.protocol = "vars" if self.moving == self.variables else self.names.take("protocol")

@@ -116,7 +116,20 @@ class ExpressionCompiler:
     def _check_names(self, tree: ast.expr, bound: set[str]) -> None:
         """Raise UsageError for the first name that means nothing here."""
         model = [*self._context.fields, *self._helpers, *self._properties, *self._elements]
-        known = {"self", "all", "any", "sum", "min", "max", "abs", *model, *bound, *BUILTINS, *self._module.names}
+        known = {
+            "self",
+            "all",
+            "any",
+            "sum",
+            "min",
+            "max",
+            "abs",
+            "len",
+            *model,
+            *bound,
+            *BUILTINS,
+            *self._module.names,
+        }
         for node in ast.walk(tree):
             if isinstance(node, ast.Name) and node.id not in known:
                 if node.id in self._context.members:

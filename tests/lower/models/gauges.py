@@ -16,8 +16,10 @@ from holdfast.lang import (
     Scope,
     Sort,
     action,
+    always_eventually,
     assume,
     count,
+    eventually_always,
     final,
     init,
     invariant,
@@ -248,6 +250,18 @@ class Gauges(Model):
     def seen_again(self, n: Node, g: Gap) -> tuple[bool, bool]:
         """GA-27. A gauge moves on, and a nest sees it."""
         return self.gap[n] == g, any(self.seen[n, w] is not None for w in Nest) or self.gap[n] != g
+
+    @always_eventually
+    def moves_again(self, n: Node, g: Gap) -> bool:
+        """GA-28. A gauge is elsewhere again and again."""
+        if all(self.seen[n, w] is None for w in Nest):
+            return self.gap[n] != g
+        return self.gap[n] > g
+
+    @eventually_always
+    def rests(self, w: Nest) -> bool:
+        """GA-29. A nest that hears has been seen, for good at last."""
+        return not self.heard[w] or any(self.seen[n, w] is not None for n in Node)
 
     @assume
     def some_process(self) -> bool:

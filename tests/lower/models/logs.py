@@ -1,4 +1,4 @@
-"""Logs of two replicas, with computed keys in each place where a key may stand."""
+"""Logs of two replicas, with computed keys in each place where a key may stand, and a ring of seats."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from holdfast.lang import (
     Model,
     Nat,
     Rel,
+    Ring,
     Scope,
     Sort,
     action,
@@ -41,6 +42,10 @@ class Shift(Int, lo=-1, hi=2):
     """A small difference."""
 
 
+class Seat(Ring):
+    """A place at a table."""
+
+
 class Logs(Model):
     """Two replicas append, truncate and compare."""
 
@@ -51,10 +56,11 @@ class Logs(Model):
     tried: Rel[Node, Index]
     now: Term
     shift: Shift
+    seat: Seat
     ever: Ghost[Rel[Node]]
 
-    tiny = Scope({Node: 2, Index: 2, Term: 2})
-    default = Scope({Node: 2, Index: 3, Term: 1}, budgets={"append": 3})
+    tiny = Scope({Node: 2, Index: 2, Term: 2, Seat: 2})
+    default = Scope({Node: 2, Index: 3, Term: 1, Seat: 1}, budgets={"append": 3})
 
     @init
     def begin(self, i: Index) -> None:
@@ -65,7 +71,8 @@ class Logs(Model):
         self.spot.fill(None)
         self.tried.fill(False)
         self.now = Term(0)
-        self.shift = Shift(0)
+        self.shift = Shift.first + 1
+        self.seat = Seat.last
         self.ever.fill(False)
         require(i < Index(1), "LO-01")
         self.held[i + 1] = None
@@ -149,6 +156,16 @@ class Logs(Model):
         self.tried[n, self.length[n] + 1 if up else self.length[n] - 1] = up
         self.held[Index(2) if up else Index(0)] = n
 
+    @action
+    def turn(self, s: Seat, back: bool) -> None:
+        """Neighbours in a ring, rests of numbers that may be negative, the number of elements, and ends."""
+        require(s == self.seat.next or (back and s == self.seat.previous.previous), "LO-09")
+        self.seat = s.previous if back else s
+        if s != Seat.last and self.now % 2 == len(Index) % 2:
+            self.shift = (self.shift - 3) % 4 - 1
+        elif self.now < Term.last:
+            self.now = (self.now * 3 - len(Index)) % 2
+
     @variant("far", replaces="back")
     def back_far(self, n: Node) -> None:
         """An ``or`` computes its second part only if the first is false."""
@@ -179,6 +196,11 @@ class Logs(Model):
     def back_clears(self, old: Self, n: Node) -> bool:
         """LI-05. The entry is gone."""
         return self.term[n, old.length[n] - 1] == 0
+
+    @invariant
+    def never_last(self) -> bool:
+        """LI-06. Nobody sits on the last seat when the last term begins."""
+        return self.seat != Seat.last or self.now < Term.last or len(Seat) > len(Term) + 1 or len(Node) == 1
 
     @witness
     def full(self) -> bool:

@@ -233,6 +233,15 @@ SeenAgain ==
     \A n \in Node, g \in Gap :
         SeenAgainOwed(n, g) ~> SeenAgainMet(n, g)
 
+\* GA-28. A gauge is elsewhere again and again.
+MovesAgainMet(n, g) ==
+    IF \A w \in Nest : seen[n, w] = Nil THEN gap[n] # g ELSE gap[n] > g
+MovesAgain == \A n \in Node, g \in Gap : []<>MovesAgainMet(n, g)
+
+\* GA-29. A nest that hears has been seen, for good at last.
+RestsMet(w) == ~heard[w] \/ (\E n \in Node : seen[n, w] # Nil)
+Rests == \A w \in Nest : <>[]RestsMet(w)
+
 \* Some node has two processes, or none.
 SomeProcess ==
     \E n \in Node : Cardinality({p \in Proc : node_of[p] = n}) # 1

@@ -5,6 +5,9 @@
 \*
 \* A run may take note of one instance of a property where it comes to be owed; from then on no step is taken
 \* that meets it. A fair run that owes it for ever is one of the model that violates the property.
+\*
+\* An instance that must be true for good is kept too, but the run may go where it is met. A fair run that
+\* keeps it, and in which it is false again and again, violates the property.
 EXTENDS gauges_tiny
 
 \* What the run owes: a property with its arguments, or nothing.
@@ -12,13 +15,23 @@ VARIABLE debt
 
 NoDebt == <<"nothing">>
 
-Debts == {"seen_again"} \X Node \X Gap
+Debts ==
+    ({"seen_again"} \X Node \X Gap) \cup ({"moves_again"} \X Node \X Gap) \cup
+    ({"rests"} \X Nest)
 
-Owed(d) == CASE d[1] = "seen_again" -> SeenAgainOwed(d[2], d[3])
+Owed(d) ==
+    CASE d[1] = "seen_again" -> SeenAgainOwed(d[2], d[3])
+      [] d[1] = "moves_again" -> TRUE
+      [] d[1] = "rests" -> TRUE
 
-Met(d) == CASE d[1] = "seen_again" -> SeenAgainMet(d[2], d[3])
+Met(d) ==
+    CASE d[1] = "seen_again" -> SeenAgainMet(d[2], d[3])
+      [] d[1] = "moves_again" -> MovesAgainMet(d[2], d[3])
+      [] d[1] = "rests" -> RestsMet(d[2])
 
 Unpaid == {NoDebt} \cup {d \in Debts : Owed(d) /\ ~Met(d)}
+
+Lasting(d) == d[1] \in {"rests"}
 
 DebtInit ==
     /\ Init
@@ -28,9 +41,11 @@ DebtInit ==
 DebtNext ==
     /\ Next
     /\ UNCHANGED broken
-    /\ IF debt = NoDebt THEN debt' \in Unpaid' ELSE UNCHANGED debt /\ ~Met(debt)'
+    /\ IF debt = NoDebt THEN debt' \in Unpaid' ELSE UNCHANGED debt /\ (Lasting(debt) \/ ~Met(debt)')
 
 DebtSpec == DebtInit /\ [][DebtNext]_<<vars, broken, debt>>
 
-DebtsArePaid == []<>(debt = NoDebt)
+DebtsArePaid == []<>(debt = NoDebt \/ Lasting(debt))
+
+DebtsSettle == <>[](~Lasting(debt) \/ Met(debt))
 ==============================================================================

@@ -56,6 +56,11 @@ CheckedChoose(n, up) ==
     /\ broken' = IF ~Grows THEN "grows"
                  ELSE "nothing"
 
+CheckedTurn(s, back) ==
+    /\ Turn(s, back)
+    /\ broken' = IF ~Grows THEN "grows"
+                 ELSE "nothing"
+
 CheckedNext ==
     \/ \E n \in Node : CheckedAppend(n)
     \/ \E n \in Node, e \in Index : CheckedSkip(n, e)
@@ -65,6 +70,7 @@ CheckedNext ==
     \/ \E i \in Index : CheckedSwing(i)
     \/ \E n \in Node, i \in Index : CheckedMark(n, i)
     \/ \E n \in Node, up \in BOOLEAN : CheckedChoose(n, up)
+    \/ \E s \in Seat, back \in BOOLEAN : CheckedTurn(s, back)
 
 CheckedSpec == CheckedInit /\ [][CheckedNext]_<<vars, broken>>
 

@@ -159,6 +159,10 @@ OwedOwed == debt
 OwedMet == debt
 Owed == OwedOwed ~> OwedMet
 
+\* NA-28. What tells the debts that must be met for good.
+LastingMet(DebtsSettle) == vars_2[DebtsSettle] = "n1"
+Lasting == \A DebtsSettle \in Next_2 : <>[]LastingMet(DebtsSettle)
+
 \* NA-26. All variables, again.
 \* A witness: some state that can be reached is like this.
 Vars == debt

@@ -17,6 +17,7 @@ from holdfast.lang import (
     Sort,
     action,
     count,
+    eventually_always,
     final,
     init,
     invariant,
@@ -137,6 +138,11 @@ class Spec(Model):
     def Owed(self) -> tuple[bool, bool]:
         """NA-25. One side of what is owed."""
         return self.debt, self.debt
+
+    @eventually_always
+    def Lasting(self, DebtsSettle: Next) -> bool:
+        """NA-28. What tells the debts that must be met for good."""
+        return self.vars[DebtsSettle] == VIEW.n1
 
     @witness
     def vars_(self) -> bool:
