@@ -35,7 +35,7 @@ def of_call(node: ast.Call) -> Advice:
 
 
 def of_length(arg: ast.expr | None, fields: Mapping[str, StateField]) -> Advice:
-    """The advice for a length of something else than a type: the count of cells of a field that are True or not None."""
+    """The advice for a length of something else than a type: a count of cells of a field that are True or not None."""
     return "len takes a type", f"write len(Node), or {_count(arg, fields)}"
 
 
