@@ -209,3 +209,28 @@ def test_a_proof_that_nothing_contradicts_says_what_was_tried() -> None:
     assert first == second
     assert not first.contradicts
     assert (first.states > 0, first.exhausted) == (True, len(first.attempts))
+
+
+def test_a_property_that_no_proof_needs_is_not_tried(compiled: Compiled) -> None:
+    """A run that violates a property which nobody asked for, and which the proof does not need, is no contradiction."""
+    body = """
+    here: Rel[Node]
+    tiny = Scope({Node: 3})
+    @init
+    def begin(self, m: Node) -> None:
+        self.here.fill(False)
+        self.here[m] = True
+    @action
+    def go(self, n: Node, m: Node) -> None:
+        require(self.here[n], "TR-01")
+        self.here[n] = False
+        self.here[m] = True
+    @invariant
+    def one(self) -> bool:
+        return all(not (self.here[n] and self.here[m]) for n in Node for m in Node if n != m)
+    @invariant
+    def several(self) -> bool:
+        return not all(n == m for n in Node for m in Node)
+    """
+    assert prove(compiled(body), properties=["one"], cores=0).verdict == "proved"
+    assert prove(compiled(body), cores=0).verdict == "not_inductive"

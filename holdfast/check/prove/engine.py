@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import attrs
 
@@ -144,7 +145,7 @@ class _Proof(ProofState):
             met = [each for group in self.standings.values() for each in group if each.met]
             self.second = ask_second(logic, met, self.left, self.askers.allowed, self.progress)
         if tried and not unmet:
-            self.trial = trial(logic, self._look, self.progress)
+            self.trial = trial(logic, partial(self._look, names=self._proved()), self.progress)
             self.grounds = (*self.grounds, tried_out(self.trial))
 
     def _patience(self) -> float:
@@ -157,7 +158,7 @@ class _Proof(ProofState):
         scopes = [self.system.scopes[name] for name in SCOPES if name in self.system.scopes]
         for scope in scopes[:1] if short else scopes:
             self.progress(f"searching scope {scope.name}")
-            found = self._look(scope, SHORT if short else None)
+            found = self._look(scope, SHORT if short else None, self._searched())
             if found.findings:
                 self.searches = [found]
                 return True
@@ -165,13 +166,13 @@ class _Proof(ProofState):
                 self.searches.append(found)
         return False
 
-    def _look(self, scope: Scope, states: int | None) -> Result:
-        """Search a scope; with ``states``, stop after that number of states.
+    def _look(self, scope: Scope, states: int | None, names: list[str] | None) -> Result:
+        """Search a scope for violations of the named properties; with ``states``, stop after that number of states.
 
         Raises LimitExceeded if another limit ends the search before it finds anything.
         """
         engine: Engine = "auto" if states is None else "interpreter"
-        left, names = self._left(states), self._searched()
+        left = self._left(states)
         found = search(self.system, scope, properties=names, budget=left, target=self.target, engine=engine)
         ended = found.ended_by is not None and not (states is not None and found.ended_by.startswith("states"))
         if ended and not found.findings:
@@ -185,6 +186,14 @@ class _Proof(ProofState):
             return None
         props = [prop.name for prop in self.system.properties if prop in self.goals or prop in self.assumed]
         return [*props, *dict.fromkeys(str(action.idempotent) for action in self.repeats)]
+
+    def _proved(self) -> list[str] | None:
+        """The names for the trial: every property that is proved. What no proof needs may be violated elsewhere."""
+        names = self._searched()
+        if names is None or self.everything:
+            return names
+        unneeded = {prop.name for prop in self.assumed if prop.name not in self.standings}
+        return [name for name in names if name not in unneeded]
 
     def _left(self, states: int | None) -> Budget:
         """The rest of the budget, for a search of at most ``states`` states."""
