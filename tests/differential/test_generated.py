@@ -47,12 +47,18 @@ CHECKS: dict[str, Check] = {
 }
 
 
-REFUSED = ("may be None here", "never None", "a computed key stands in", "a ghost must not cut a step")
+REFUSED = (
+    "may be None here",
+    "never None",
+    "a computed key stands in a value that may not be used",
+    "a leads_to property computes a key",
+    "a ghost must not cut a step",
+)
 """The ends of the messages with which the compiler may refuse a generated model.
 
-The compiler knows more than the generator in two places. After a branch without a return it knows facts about Optionals
-that the text does not show, and then distinguishes a plain value from an Optional. And it follows computed numbers
-through Optional locals.
+The compiler knows more than the generator in three places. After a branch without a return it knows facts about
+Optionals that the text does not show, and then distinguishes a plain value from an Optional. It follows computed
+numbers through Optional locals. And it knows where Python computes a key that the engines would not.
 """
 
 
@@ -112,7 +118,7 @@ def test_many_generated_models_agree(name: str) -> None:
 
 
 def test_hardly_a_generated_model_is_refused() -> None:
-    """The compiler refuses at most one of sixty models, for a known reason, so nearly all are compared."""
+    """The compiler refuses at most four of sixty models, for known reasons, so nearly all are compared."""
     refused: list[str] = []
     for seed in range(60):
         with loaded(model_of(seed)) as model:
@@ -121,7 +127,7 @@ def test_hardly_a_generated_model_is_refused() -> None:
             except ModelError as error:
                 refused.append(error.problem)
     assert all(problem.endswith(REFUSED) for problem in refused), refused
-    assert len(refused) <= 1
+    assert len(refused) <= 4
 
 
 SHOWS = """\

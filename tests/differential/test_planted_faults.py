@@ -17,7 +17,7 @@ import attrs
 import pytest
 
 from holdfast.ir import removal
-from holdfast.ir.compile import bodies, expressions, folds, helpers, model, simplify
+from holdfast.ir.compile import bodies, comparisons, expressions, folds, helpers, model, simplify
 from holdfast.ir.compile import conversions as fitting
 from holdfast.ir.expr import TRUE, And, Expr, IfElse, IsNone, Not, Or, Ruled
 from holdfast.ir.stmt import Stmt
@@ -152,19 +152,19 @@ def lost_filter(patch: pytest.MonkeyPatch) -> None:
 
 def lost_chain(patch: pytest.MonkeyPatch) -> None:
     """In ``a < b < c`` only the first comparison counts."""
-    real = expressions.Expressions._comparison
+    real = expressions.comparison
     patch.setattr(
-        expressions.Expressions,
-        "_comparison",
-        lambda self, node, env: real(
-            self, ast.copy_location(ast.Compare(node.left, node.ops[:1], node.comparators[:1]), node), env
+        expressions,
+        "comparison",
+        lambda compiler, node, env: real(
+            compiler, ast.copy_location(ast.Compare(node.left, node.ops[:1], node.comparators[:1]), node), env
         ),
     )
 
 
 def in_is_not_in(patch: pytest.MonkeyPatch) -> None:
     """``not in`` is taken for ``in``."""
-    patch.setattr(expressions, "Not", lambda arg: arg if isinstance(arg, Or) else Not(arg))
+    patch.setattr(comparisons, "Not", lambda arg: arg if isinstance(arg, Or) else Not(arg))
 
 
 class _AddsOnly:
