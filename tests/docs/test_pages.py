@@ -19,6 +19,7 @@ PAGES = (
     "docs/traces.md",
     "docs/live.md",
     "docs/tlc.md",
+    "docs/coming-from-tla.md",
     "docs/prove.md",
     "docs/ci.md",
     "docs/campaign.md",

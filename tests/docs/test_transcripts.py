@@ -49,6 +49,7 @@ GUIDES = [
     "docs/trust.md",
     "docs/live.md",
     "docs/tlc.md",
+    "docs/coming-from-tla.md",
     "docs/prove.md",
     pytest.param("docs/campaign.md", marks=pytest.mark.slow, id="docs/campaign.md"),  # half a minute of Spark
     pytest.param("docs/conform.md", marks=pytest.mark.slow, id="docs/conform.md"),  # most of a minute of logs
