@@ -1,0 +1,219 @@
+"""The models of docs/examples: their numbers, their mutants, their planted mistakes, and each command on them."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from pathlib import Path
+
+import attrs
+import pytest
+
+from holdfast.cli.explore import open_session
+from tests.cli.conftest import holdfast
+from tests.cli.running import Run
+from tests.docs.fences import ROOT
+from tests.tla.conftest import tools
+
+__all__ = ["holdfast", "tools"]
+
+
+@attrs.frozen
+class Example:
+    """What is known of an example."""
+
+    name: str
+    sizes: dict[str, tuple[int, int]]
+    """For each scope, the number of states and the depth."""
+    mistakes: dict[str, tuple[str, int]]
+    """For each variant, the property that it violates, and after how many steps."""
+    starving: dict[str, str]
+    """The mutants that no safety property kills, with the liveness property that they violate."""
+    killed: int
+    """The number of the other mutants."""
+    proof: int
+    """The exit code of `holdfast prove`."""
+    unshared: tuple[int, int]
+    """The states and the depth of scope tiny without symmetry, as TLC counts states."""
+
+    @property
+    def file(self) -> str:
+        """The name of the file, as in a copy of the repository."""
+        return f"docs/examples/{self.name}.py"
+
+
+EXAMPLES = [
+    Example(
+        "ewd998",
+        sizes={"tiny": (3344, 14), "default": (21610, 17)},
+        mistakes={"sender_blackens": ("detection_is_right", 11)},
+        starving={"whiten": "detects", "whiten_first": "detects", "probe_in_doubt": "detects"},
+        killed=10,
+        proof=20,
+        unshared=(3344, 14),
+    ),
+    Example(
+        "chain_replication",
+        sizes={"tiny": (7829, 14), "default": (115123, 19)},
+        mistakes={"next_acknowledges": ("prefixes", 6), "query_anywhere": ("answers_last", 2)},
+        starving={},
+        killed=4,
+        proof=0,
+        unshared=(15651, 14),
+    ),
+]
+MISTAKES = [pytest.param(each, variant, id=f"{each.name}+{variant}") for each in EXAMPLES for variant in each.mistakes]
+each_example = pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+each_mistake = pytest.mark.parametrize(("example", "variant"), MISTAKES)
+
+
+@pytest.fixture(autouse=True)
+def _in_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+@each_example
+def test_an_example_holds_in_each_scope(holdfast: Run, example: Example) -> None:
+    """A search of each scope ends, finds nothing, reaches all witnesses, and has the pinned size."""
+    ran = holdfast("check", example.file, "--json")
+    results = [json.loads(line) for line in ran.out.splitlines()]
+    sizes = {each["scope"]: (each["figures"]["distinct"], each["figures"]["depth"]) for each in results}
+    assert (ran.code, sizes) == (0, example.sizes)
+    assert {each["verdict"] for each in results} == {"exhausted"}
+    assert not any(each["figures"]["never_taken"] for each in results)
+
+
+@each_mistake
+def test_a_mistake_is_found(holdfast: Run, example: Example, variant: str) -> None:
+    """The mistake violates its property, by a shortest run of the pinned length; show tells the run."""
+    ran = holdfast("check", example.file, "--variant", variant, "--scope", "tiny", "--json")
+    (found,) = json.loads(ran.out)["findings"]
+    name, steps = example.mistakes[variant]
+    assert (ran.code, found["claim"]["name"], found["length"]) == (12, name, steps)
+    line = found["replay"].removeprefix("holdfast replay ").strip("'")
+    shown = holdfast("show", line)
+    assert f"{name} (" in shown.out
+    assert f"\n{steps:>3}  " in shown.out
+    assert holdfast("replay", line).code == 12
+
+
+@each_mistake
+def test_an_explorer_opens_a_mistake(holdfast: Run, example: Example, variant: str) -> None:
+    """Explore opens the run of the mistake, goes to its end, and finds steps that lead away from there."""
+    ran = holdfast("check", example.file, "--variant", variant, "--scope", "tiny", "--json")
+    (found,) = json.loads(ran.out)["findings"]
+    session, note = open_session(found["replay"].removeprefix("holdfast replay ").strip("'"))
+    session.go(len(session.run))
+    assert (session.at, note) == (example.mistakes[variant][1], None)
+    assert session.choices()
+
+
+@each_mistake
+def test_a_mistake_differs(holdfast: Run, example: Example, variant: str) -> None:
+    """Diff shows that the property of the mistake holds without it alone."""
+    ran = holdfast("diff", example.file, f"{example.file}+{variant}", "--scope", "tiny")
+    name, steps = example.mistakes[variant]
+    assert ran.code == 0
+    assert re.search(rf"^  {name} +holds +violated after {steps} steps$", ran.out, re.MULTILINE)
+
+
+@each_example
+def test_mutants_end_as_declared(holdfast: Run, example: Example) -> None:
+    """Each rule and each mistake is noticed, by a liveness property where the file says so."""
+    ran = holdfast("mutate", example.file, "--json")
+    mutants = json.loads(ran.out)["mutants"]
+    starving = {
+        each["mutant"]: lost["property"] for each in mutants if each["way"] == "liveness" for lost in each["starves"]
+    }
+    assert (ran.code, starving) == (0, example.starving)
+    assert len([each for each in mutants if each["way"] == "killed"]) == example.killed
+    assert len(mutants) == example.killed + len(starving)
+
+
+@each_example
+def test_liveness_holds(holdfast: Run, example: Example) -> None:
+    """Every liveness property holds, something is owed, and no bound cuts a fair step."""
+    ran = holdfast("live", example.file)
+    assert ran.code == 0
+    assert ran.out.count("exhausted, nothing violated") == len(example.sizes)
+    assert ran.out.count("nothing: no bound of the scope cut a step of a fair action") == len(example.sizes)
+
+
+@each_example
+def test_walks_find_nothing(holdfast: Run, example: Example) -> None:
+    """Random runs in scope deep find nothing."""
+    ran = holdfast("walk", example.file, "--runs", 50)
+    assert ran.code == 0
+    assert "scope deep: nothing found in 50 runs" in ran.out
+
+
+@each_example
+def test_proofs_end_as_the_page_says(holdfast: Run, example: Example) -> None:
+    """Either all is proved, or nothing is violated and the answer says what is not proved."""
+    ran = holdfast("prove", example.file)
+    assert ran.code == example.proof
+    assert ("proved, for any sizes" in ran.out) == (example.proof == 0)
+
+
+def test_a_proof_needs_each_lemma(holdfast: Run) -> None:
+    """No lemma of chain replication is idle."""
+    ran = holdfast("prove", "docs/examples/chain_replication.py", "--ablate", "--no-suggest")
+    assert ran.code == 0
+    assert "3 of 3 lemmas are missed" in ran.out
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("tools")
+@each_example
+def test_tlc_agrees(holdfast: Run, example: Example) -> None:
+    """TLC finds the same number of states and the same depth."""
+    ran = holdfast("tlc", example.file, "--json")
+    answer = json.loads(ran.out)
+    assert (ran.code, answer["verdict"], answer["differences"]) == (0, "agrees", [])
+    assert (answer["tlc"]["states"], answer["tlc"]["depth"]) == example.unshared
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("tools")
+@each_example
+def test_tlc_agrees_on_liveness(holdfast: Run, example: Example) -> None:
+    """TLC finds that every liveness property holds, too."""
+    ran = holdfast("tlc", example.file, "--live", "--json")
+    answer = json.loads(ran.out)["liveness"]
+    assert (ran.code, answer["verdict"], answer["tlc"]["violated"]) == (0, "agrees", [])
+    assert len(answer["properties"]) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("tools")
+@each_mistake
+def test_tlc_finds_a_mistake(holdfast: Run, example: Example, variant: str) -> None:
+    """TLC finds the mistake after the same number of steps."""
+    ran = holdfast("tlc", example.file, "--variant", variant, "--json")
+    answer = json.loads(ran.out)
+    assert (ran.code, answer["tlc"]["property"], answer["tlc"]["steps"]) == (0, *example.mistakes[variant])
+
+
+@each_example
+def test_an_example_is_short(holdfast: Run, example: Example, tmp_path: Path) -> None:
+    """A model has at most 1.3 times the lines of its TLA+ module, without comments and blank lines."""
+    assert holdfast("tla", example.file, "--out", tmp_path).code == 0
+    module = (tmp_path / f"{example.name}.tla").read_text()
+    assert len(code_lines((ROOT / example.file).read_text())) <= 1.3 * len(tla_lines(module))
+
+
+def code_lines(source: str) -> list[str]:
+    """The lines of a model that are neither blank, nor a comment, nor part of a docstring."""
+    texts: set[int] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            texts |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    lines = enumerate(source.splitlines(), start=1)
+    return [line for number, line in lines if number not in texts and line.strip() and line.strip()[0] != "#"]
+
+
+def tla_lines(module: str) -> list[str]:
+    """The lines of a module that are neither blank, nor a comment, nor a rule across the page."""
+    lines = (line.strip() for line in module.splitlines())
+    return [line for line in lines if line and not line.startswith(("\\*", "----", "===="))]
