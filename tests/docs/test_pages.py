@@ -15,6 +15,7 @@ PAGES = (
     "CONTRIBUTING.md",
     "docs/tutorial.md",
     "docs/language.md",
+    "docs/examples.md",
     "docs/walk.md",
     "docs/traces.md",
     "docs/live.md",

@@ -51,6 +51,7 @@ GUIDES = [
     "docs/tlc.md",
     "docs/coming-from-tla.md",
     "docs/prove.md",
+    pytest.param("docs/examples.md", marks=pytest.mark.slow, id="docs/examples.md"),  # two minutes of all commands
     pytest.param("docs/campaign.md", marks=pytest.mark.slow, id="docs/campaign.md"),  # half a minute of Spark
     pytest.param("docs/conform.md", marks=pytest.mark.slow, id="docs/conform.md"),  # most of a minute of logs
     pytest.param("docs/traces.md", marks=pytest.mark.slow, id="docs/traces.md"),  # half a minute of TLC

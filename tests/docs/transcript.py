@@ -7,13 +7,15 @@
 - In a ``console`` block each line ``$ COMMAND`` is run by the shell, and what stands below is what it prints. A line
   ``…`` stands for lines that are left out, once in an output.
 
-What a command prints is its standard output and then its standard error, but for the line about its time.
+The models of ``docs/examples`` are in the reader's folder from the start, under that name. What a command prints is its
+standard output and then its standard error, but for the line about its time.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +23,7 @@ from typing import NoReturn
 
 from tests.docs.fences import ROOT, Block, blocks, with_lines
 
+EXAMPLES = "docs/examples"
 FILE = "# file: "
 PROMPT = "$ "
 CUT = "…"
@@ -37,6 +40,7 @@ class Reader:
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "work"
         self.folder.mkdir()
+        shutil.copytree(ROOT / EXAMPLES, self.folder / EXAMPLES, ignore=shutil.ignore_patterns("__pycache__"))
         self.code = 0
         tools = folder / "bin"
         tools.mkdir()
