@@ -106,7 +106,7 @@ def listed_steps(patch: Patch) -> None:
 
 def silent_overrides(patch: Patch) -> None:
     """An override without a decorator silently removes the overridden method."""
-    patch.setattr(model, "check_overrides", lambda cls, source: None, raising=False)
+    patch.setattr(model, "check_overrides", lambda _cls, _source, _refusals: None)
 
 
 def computed_ghosts(patch: Patch) -> None:
@@ -206,10 +206,10 @@ class Fault:
 
 
 FAULTS = (
-    Fault(negative_literals, "prove", range(335, 345)),
+    Fault(negative_literals, "prove", range(1109, 1112)),
     Fault(endless_numbers, "prove", range(299, 302)),
     Fault(unsaid_literals, "prove", range(4085, 4089)),
-    Fault(shared_symbols, "prove", range(718, 723)),
+    Fault(shared_symbols, "prove", range(2054, 2057)),
     Fault(kernel_names, "kernel-text", range(50, 60)),
     Fault(any_checkpoint, "resume", range(165, 171)),
     Fault(listed_steps, "mutate", range(133, 138)),
