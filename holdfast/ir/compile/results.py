@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from holdfast.ir.expr import Expr, IfElse, Lit, Name, Read, Unwrap, Wrap, walk
+from holdfast.ir.expr import TRUE, Expr, Fold, IfElse, Lit, Name, Read, Unwrap, Wrap, walk
 from holdfast.ir.stmt import Let, Stmt, statements
 from holdfast.ir.types import NatType, NumberType
 
@@ -53,9 +53,18 @@ def is_loose_key(key: Expr, locals_: Locals) -> bool:
     if isinstance(key, Lit):
         return False
     return any(
-        isinstance(source.type, NumberType) or (isinstance(source, Lit) and isinstance(source.type, NatType))
+        (isinstance(source.type, NumberType) and not _is_last(source))
+        or (isinstance(source, Lit) and isinstance(source.type, NatType) and source.value != 0)
         for source in results(key, locals_)
     )
+
+
+def _is_last(source: Expr) -> bool:
+    """Whether an expression is the greatest of all values of a Nat, which has a cell in every scope."""
+    match source:
+        case Fold("max", var, _, where, Name(name)):
+            return where == TRUE and name == var
+    return False
 
 
 def reads_computed_key(expr: Expr, locals_: Locals) -> bool:
