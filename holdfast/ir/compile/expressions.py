@@ -20,7 +20,7 @@ from holdfast.ir.compile.conversions import choose, fit, plain_if_known
 from holdfast.ir.compile.folds import absolute, arithmetic, count, extremum, literal, quantified, total
 from holdfast.ir.compile.helpers import helper_value
 from holdfast.ir.compile.known_optionals import when_false, when_true
-from holdfast.ir.compile.orders import ENDS, NEIGHBOURS, end, is_type, length, neighbour
+from holdfast.ir.compile.orders import ENDS, NEIGHBOURS, end, length, neighbour
 from holdfast.ir.compile.results import reads_computed_key
 from holdfast.ir.expr import TRUE, And, Expr, Lit, Name, Not, Or, Read, Ruled
 from holdfast.ir.marks import MARK
@@ -221,25 +221,28 @@ class Expressions:
                 if field.keys:
                     env.module.refuse(node, f"{node.attr} is a map", f"name a cell: {state}.{node.attr}[...]")
                 return Read(node.attr, (), field.value, env.states[state])
+            case ast.Attribute() | ast.Name() if self._names_class(node.value, env):
+                kind = self.context.types.of_class(resolve(node.value, env.module), env.module, node.value)
+                if isinstance(kind, EnumType):
+                    if node.attr not in kind.members:
+                        env.module.refuse(
+                            node, f"{kind} has no member {node.attr}", f"use one of {', '.join(kind.members)}"
+                        )
+                    return Lit(node.attr, kind)
+                if node.attr in ENDS:
+                    return end(self, node, kind, env)
             case _ if node.attr in NEIGHBOURS:
                 return neighbour(self, node, env)
-            case ast.Attribute() | ast.Name() if _root(node) not in env.names and _root(node) not in env.states:
-                if node.attr in ENDS and is_type(node.value, env):
-                    return end(
-                        self, node, self.context.types.of_class(resolve(node.value, env.module), env.module, node), env
-                    )
-                value = resolve(node.value, env.module)
-                if isinstance(value, type):
-                    enum = self.context.types.of_class(value, env.module, node.value)
-                    if isinstance(enum, EnumType):
-                        if node.attr not in enum.members:
-                            env.module.refuse(
-                                node, f"{enum} has no member {node.attr}", f"use one of {', '.join(enum.members)}"
-                            )
-                        return Lit(node.attr, enum)
         return env.module.refuse(
             node, "this attribute is outside the language", "use a field of self or a member of an Enum"
         )
+
+    def _names_class(self, node: ast.expr, env: Env) -> bool:
+        """Whether a dotted name stands for a class of the module, and not for a value."""
+        if isinstance(node, ast.Attribute) and node.attr in (*ENDS, *NEIGHBOURS):
+            return False  # a value, as in ``Seat.last.next``, which has no size to be looked up in
+        root = _root(node)
+        return root not in env.names and root not in env.states and isinstance(resolve(node, env.module), type)
 
     def _field(self, node: ast.Attribute, env: Env) -> StateField:
         field = self.context.fields.get(node.attr)

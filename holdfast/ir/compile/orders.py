@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 
-from holdfast.ir.compile.annotations import resolve
 from holdfast.ir.compile.builtin_remedies import of_length
 from holdfast.ir.compile.context import Compiler, Env
 from holdfast.ir.compile.conversions import plain_if_known, unit
@@ -73,16 +72,6 @@ def remainder(args: tuple[Expr, ...], kind: NumberType, node: ast.AST, env: Env)
     if not isinstance(divisor, Lit) or not isinstance(divisor.value, int) or divisor.value < 1:
         env.module.refuse(node, "a rest is taken by something else than a constant above 0", "write x % 3")
     return Arithmetic("%", args, kind)
-
-
-def is_type(node: ast.expr, env: Env) -> bool:
-    """Whether a name stands for a type, so that ``first`` and ``last`` are its ends, if it has an order."""
-    return isinstance(node, ast.Name | ast.Attribute) and getattr(resolve(node, env.module), MARK, None) in (
-        "sort",
-        "nat",
-        "ring",
-        "int",
-    )
 
 
 def _last(compiler: Compiler, kind: NatType) -> Expr:
