@@ -218,7 +218,7 @@ def test_what_no_formula_says_is_unknown(compiled: Compiled) -> None:
     assert little.verdict == "unknown"
     problem = "no formula says this: sum over Node, which has no size in a proof"
     assert little.gaps[0].reason.startswith(f"{problem} (")
-    assert little.gaps[0].reason.endswith("written0.py:22:5)")
+    assert little.gaps[0].reason.endswith("written0.py:23:5)")
     assert little.gaps[0].question is None
     assert proof_of(result, "none_at_all").verdict == "proved"
     assert result.exit_code == 20
