@@ -19,7 +19,9 @@ from holdfast.lower.smt.constants import some_scopes
 from holdfast.lower.smt.encoding import Encoding
 from holdfast.lower.smt.logic import Logic
 from holdfast.lower.smt.state import State
+from holdfast.lower.smt.unbounded_universe import UnboundedUniverse
 from tests.prove.conftest import Compiled, example
+from tests.prove.test_false_proofs import TWO_GREATEST
 
 PAIR = """
 bad: Rel[Node]
@@ -234,3 +236,19 @@ def test_a_property_that_no_proof_needs_is_not_tried(compiled: Compiled) -> None
     """
     assert prove(compiled(body), properties=["one"], cores=0).verdict == "proved"
     assert prove(compiled(body), cores=0).verdict == "not_inductive"
+
+
+def test_a_bound_that_is_taken_for_another_one_is_a_disagreement(
+    compiled: Compiled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If two Nats share their greatest value, a proof holds in no size with two bounds; such a size is tried."""
+    best = UnboundedUniverse.best
+    kinds: dict[str, Any] = {}
+
+    def shared(self: Any, kind: Any, stem: str, beats: Any) -> Any:
+        return best(self, kinds.setdefault(self.sort(kind).name(), kind), stem, beats)
+
+    system = compiled(TWO_GREATEST)
+    assert prove(system, cores=0, searched=False, suggest=False).trial is None
+    monkeypatch.setattr(UnboundedUniverse, "best", shared)
+    assert prove(system, cores=0, searched=False, suggest=False).verdict == "contradicted"

@@ -132,14 +132,17 @@ def _name(system: System) -> str:
 def trial_sizes(system: System, literals: Mapping[str, int]) -> list[Mapping[str, int]]:
     """The sizes to try, the smaller ones first: half of them the smallest, the others spread evenly over the rest.
 
-    The bounds of all Nats grow together. ``literals`` has the least bound of each Nat.
+    The bounds of all Nats grow together, but for two sizes in which one bound is much greater than the others.
+    ``literals`` has the least bound of each Nat.
     """
     every = sorted(_every_size(system, literals), key=lambda sizes: (sum(sizes.values()), tuple(sizes.values())))
-    if len(every) <= MOST_SIZES:
-        return every
-    first, rest = every[: MOST_SIZES // 2], every[MOST_SIZES // 2 :]
-    last = MOST_SIZES - len(first) - 1
-    return [*first, *(rest[place * (len(rest) - 1) // last] for place in range(last + 1))]
+    apart = list(_apart(system, literals))
+    most = MOST_SIZES - len(apart)
+    if len(every) > most:
+        first, rest = every[: MOST_SIZES // 2], every[MOST_SIZES // 2 :]
+        last = most - len(first) - 1
+        every = [*first, *(rest[place * (len(rest) - 1) // last] for place in range(last + 1))]
+    return [*every, *(sizes for sizes in apart if sizes not in every)]
 
 
 def _every_size(system: System, literals: Mapping[str, int]) -> Iterator[Mapping[str, int]]:
@@ -150,6 +153,18 @@ def _every_size(system: System, literals: Mapping[str, int]) -> Iterator[Mapping
         nats = {name: min(least[name] + level, most[name]) for name in least}
         for elements in itertools.product(range(1, MOST_ELEMENTS + 1), repeat=len(system.sorts)):
             yield {**dict(zip((sort.name for sort in system.sorts), elements, strict=True)), **nats}
+
+
+def _apart(system: System, literals: Mapping[str, int]) -> Iterator[Mapping[str, int]]:
+    """A size in which the first Nat alone is large, and one in which the last Nat is; none for fewer than two Nats.
+
+    A proof may take a value of one Nat for one of another, and then holds where all bounds are equal.
+    """
+    if len(system.nats) > 1:
+        sorts = {sort.name: 2 for sort in system.sorts}
+        least = {nat.name: max(1, literals[nat.name]) for nat in system.nats}
+        for nat in (system.nats[0], system.nats[-1]):
+            yield {**sorts, **least, nat.name: max(least[nat.name], _greatest(system, nat.name))}
 
 
 def _greatest(system: System, nat: str) -> int:
