@@ -1,8 +1,8 @@
 """Termination detection in a ring: a token finds out whether all nodes rest and no message is on its way.
 
-S. Safra's algorithm, as E. W. Dijkstra tells it in EWD 998 (1987). A node counts the messages that it sends, less
-those that it receives; the token adds the counts up on its way from the last node to the first one. A node that has
-received a message is black, and makes the token black: then the first node sends the token around once more.
+S. Safra's algorithm, as E. W. Dijkstra tells it in EWD 998 (1987). A node counts up for each message that it sends,
+and down for each that it receives. The token adds up the counts on its way from the last node to the first one. A
+node that has received a message is black, and makes the token black: then the first node sends it around once more.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class TerminationDetection(Model):
     inbox: Map[Node, Messages]
     """How many messages are on their way to a node."""
     balance: Map[Node, Balance]
-    """How many messages a node has sent, less those that it has received."""
+    """The number of messages that a node has sent, minus the number that it has received."""
     black: Rel[Node]
     """The node has received a message since it had the token."""
     holder: Node
@@ -52,7 +52,7 @@ class TerminationDetection(Model):
     total: Balance
     """The sum that the token carries."""
     token_black: bool
-    """The token is black: what it says is worth nothing."""
+    """The token is black, so its sum shows nothing."""
     detected: bool
     sender_blackens: Flag
     """Who sends becomes black, and not who receives: the rule of EWD 840, where a message takes no time."""

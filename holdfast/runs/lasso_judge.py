@@ -89,7 +89,7 @@ class LassoJudge:
     def _fails(self, prop: Property, args: Args, states: Sequence[bytes], loop: int) -> bool:
         """Whether the lasso, which is fair, violates the property for these arguments."""
         if prop.kind == "eventually_always":
-            # The states of the loop are those that the run visits again and again.
+            # The run visits the states of the loop again and again.
             return not all(self.machine.goal(prop, state, args) for state in states[loop:])
         return self._owes(prop, args, states, loop)
 

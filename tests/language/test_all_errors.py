@@ -1,4 +1,4 @@
-"""A message tells all errors of a model. ``test_following_errors.py`` is about those that it leaves out."""
+"""A message tells all errors of a model. ``test_following_errors.py`` tests the errors that it leaves out."""
 
 from __future__ import annotations
 

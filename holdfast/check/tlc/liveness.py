@@ -1,8 +1,8 @@
 """Compare TLC and ``live`` on liveness properties: which ones are violated, and by which runs.
 
 TLC treats cut steps as impossible: in the generated module a bound is part of the action's condition. So TLC must find
-two kinds of properties violated: those that ``live`` finds violated, and those that ``live`` finds violated only if cut
-steps count as impossible. If ``live`` answers ``exhausted``, TLC must find no violation.
+violated what ``live`` finds violated, and also what ``live`` finds violated only if cut steps count as impossible. If
+``live`` answers ``exhausted``, TLC must find no violation.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def _is_other_place(loop: For, key: Expr) -> bool:
 
 
 def _tests_around(body: tuple[Stmt, ...], write: Assign) -> Iterator[Expr]:
-    """The tests of the branches around a write: those that are true where it is made."""
+    """The tests of the branches around a write. Each is true where the write stands."""
     for stmt in body:
         match stmt:
             case If(test=test, then=then, orelse=orelse):
