@@ -112,13 +112,13 @@ def _states_at_failover(lines: Sequence[Line]) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("generation", "version"), BUILDS)
-def test_thirty_logs_conform(generation: Generation, version: str, tmp_path: Path) -> None:
-    """Thirty logs conform, with many moves, cancels, failovers and late messages."""
-    kinds = all_conform(generation, version, range(30), tmp_path)
-    assert kinds["REASSIGN"] > 250
-    assert kinds["CANCEL"] > 37
-    assert kinds["FAILOVER"] > 25
-    assert kinds["RENEW_EPOCH"] > 12
+def test_twelve_logs_conform(generation: Generation, version: str, tmp_path: Path) -> None:
+    """Twelve logs conform, with many moves, cancels, failovers and late messages."""
+    kinds = all_conform(generation, version, range(12), tmp_path)
+    assert kinds["REASSIGN"] > 100
+    assert kinds["CANCEL"] > 15
+    assert kinds["FAILOVER"] > 10
+    assert kinds["RENEW_EPOCH"] > 4
 
 
 def noticed(edit: Edit, generation: Generation, seeds: range, folder: Path) -> Counter[str]:

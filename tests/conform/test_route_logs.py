@@ -97,11 +97,11 @@ def test_rare_ways_conform(seed: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_thirty_logs_conform(tmp_path: Path) -> None:
-    """Thirty logs conform, in which nodes are recovered, and batches refused."""
-    actions = all_conform(range(100, 130), tmp_path)
-    assert actions["recover"] > 100
-    assert actions["commit"] > 200
+def test_twelve_logs_conform(tmp_path: Path) -> None:
+    """Twelve logs conform, in which nodes are recovered, and batches refused."""
+    actions = all_conform(range(100, 112), tmp_path)
+    assert actions["recover"] > 40
+    assert actions["commit"] > 80
     assert actions["refuse"]
 
 

@@ -149,7 +149,7 @@ def agree(source: str, seed: int) -> None:
             assert differences(Engines(system, system.scopes["tiny"]), states=2, seed=seed) == [], source
 
 
-@pytest.mark.parametrize("most", [40, pytest.param(1_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("most", [40, pytest.param(400, marks=pytest.mark.slow)])
 def test_kernels_agree_on_generated_models(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing differs on generated models, with variants and without rules."""
     use_python(monkeypatch)
