@@ -20,7 +20,7 @@ from holdfast.lower.outcome import Refused
 from holdfast.lower.python.interpreter import Args
 from holdfast.runs.replay import Replayer, Script
 from holdfast.trace.foreign import NO_VALUE, UNKNOWN_ACTION, ForeignRun, ForeignState
-from holdfast.trace.itf_values import Fun, Rec, Seq, SetOf, Tree, Tup, Variant, show
+from holdfast.trace.itf_values import Fun, Listing, Rec, SetOf, Tree, Tup, Variant, show
 
 FITTING = "check that the file is whole, and that it is a run of this model"
 """The remedy for a file that a model cannot follow."""
@@ -231,7 +231,7 @@ def cells(layout: Layout, field: Field, value: Tree) -> dict[tuple[int, ...], Va
     """The cells of a field with their values in the file, by the codes of their keys; raises NoValueError."""
     if not field.keys:
         return {(): scalar(layout, field.type, value)}
-    if isinstance(field.type, BoolType) and isinstance(value, SetOf | Seq):
+    if isinstance(field.type, BoolType) and isinstance(value, SetOf | Listing):
         members = {_keys(layout, field, _parts(item, len(field.keys))) for item in value.items}
         return {index: index in members for index in field.indices}
     return {
@@ -248,7 +248,7 @@ def _entries(value: Tree, arity: int) -> Iterator[tuple[tuple[Tree, ...], Tree]]
             pairs = entries
         case Rec(fields):
             pairs = fields
-        case Seq(items):
+        case Listing(items):
             pairs = list(enumerate(items, start=1))
         case _:
             raise NoValueError(f"{show(value)}, and no function")
@@ -263,7 +263,7 @@ def _entries(value: Tree, arity: int) -> Iterator[tuple[tuple[Tree, ...], Tree]]
 def _parts(argument: Tree, arity: int) -> tuple[Tree, ...]:
     if arity == 1:
         return (argument,)
-    if isinstance(argument, Tup | Seq) and len(argument.items) == arity:
+    if isinstance(argument, Tup | Listing) and len(argument.items) == arity:
         return argument.items
     raise NoValueError(f"given for {show(argument)}, which is no tuple of {arity}")
 
@@ -299,7 +299,7 @@ def _in_scope(layout: Layout, kind: Scalar, value: Value) -> Value:
 
 def _is_none(of: Scalar, value: Tree) -> bool:
     match value:
-        case SetOf(()) | Seq(()):
+        case SetOf(()) | Listing(()):
             return True
         case Variant(tag, _):
             return tag in NO_VALUE
@@ -313,7 +313,7 @@ def _is_none(of: Scalar, value: Tree) -> bool:
 def _present(value: Tree) -> Tree:
     """The value inside an Optional, in each encoding of Optionals."""
     match value:
-        case SetOf((of,)) | Seq((of,)) | Variant("Some", of):
+        case SetOf((of,)) | Listing((of,)) | Variant("Some", of):
             return of
         case _:
             return value

@@ -24,7 +24,7 @@ import attrs
 
 from holdfast.ir.types import BoolType, EnumType, IntType, Key, NatType, OptionalType, Plain, Scalar, SortType
 from holdfast.lower.layout import Cell, Field, Value
-from holdfast.trace.itf_values import Fun, Opaque, Rec, Seq, SetOf, Tree, Tup, Variant, is_printable, number, show
+from holdfast.trace.itf_values import Fun, Listing, Opaque, Rec, SetOf, Tree, Tup, Variant, is_printable, number, show
 from holdfast.trace.trace import Claim, Step, Trace
 
 UNKNOWN_ACTION = "step"
@@ -188,7 +188,7 @@ def _members(value: Tree) -> list[tuple[tuple[Part, ...], Tree | None]] | None:
     match value:
         case Fun(entries):
             pairs = list(entries)
-        case Seq(items):
+        case Listing(items):
             pairs = list(enumerate(items, start=1))
         case SetOf(members):
             pairs = [(each, None) for each in members]

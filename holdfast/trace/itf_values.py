@@ -34,7 +34,7 @@ class Tup:
 
 
 @attrs.frozen
-class Seq:
+class Listing:
     """A sequence, or a list."""
 
     items: tuple[Tree, ...]
@@ -98,7 +98,7 @@ class Opaque:
     text: str
 
 
-Tree = bool | int | str | Tup | Seq | SetOf | Fun | Rec | Variant | Opaque
+Tree = bool | int | str | Tup | Listing | SetOf | Fun | Rec | Variant | Opaque
 
 
 def key(value: Tree) -> tuple[Any, ...]:
@@ -113,7 +113,7 @@ def key(value: Tree) -> tuple[Any, ...]:
             return (2, value)
         case Tup(items):
             return (3, tuple(key(item) for item in items))
-        case Seq(items):
+        case Listing(items):
             return (4, tuple(key(item) for item in items))
         case SetOf(items):
             return (5, tuple(key(item) for item in items))
@@ -136,7 +136,7 @@ def show(value: Tree) -> str:
             return number(value)
         case str():
             return value if _NAME.fullmatch(value) else json.dumps(value, ensure_ascii=False)
-        case Tup(items) | Seq(items):
+        case Tup(items) | Listing(items):
             return f"<<{_listed(items)}>>"
         case SetOf(items):
             return f"{{{_listed(items)}}}"
@@ -191,7 +191,7 @@ class _Reader:
             case bool() | int() | str():
                 return value
             case list():
-                return Seq(tuple(self.read(item, depth + 1) for item in value))
+                return Listing(tuple(self.read(item, depth + 1) for item in value))
             case dict():
                 return self._object(value, depth)
             case None:
@@ -283,7 +283,7 @@ def encode(value: Tree) -> Any:
             return {"#bigint": number(value)}
         case Tup(items):
             return {"#tup": [encode(item) for item in items]}
-        case Seq(items):
+        case Listing(items):
             return [encode(item) for item in items]
         case SetOf(items):
             return {"#set": [encode(item) for item in items]}

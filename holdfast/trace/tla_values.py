@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from holdfast.ir.errors import UsageError
-from holdfast.trace.itf_values import MOST_DEPTH, Fun, Opaque, Rec, Seq, SetOf, Tree, Tup, whole
+from holdfast.trace.itf_values import MOST_DEPTH, Fun, Listing, Opaque, Rec, SetOf, Tree, Tup, whole
 
 Item = TypeVar("Item")
 
@@ -118,7 +118,7 @@ class _Parser:
                 return text
             case "sign", "<<":
                 items = tuple(self._items(">>", lambda: self.value(member=member, depth=depth + 1)))
-                return Tup(items) if member else Seq(items)
+                return Tup(items) if member else Listing(items)
             case "sign", "{":
                 return SetOf.of(self._items("}", lambda: self.value(member=True, depth=depth + 1)))
             case "sign", "[":

@@ -15,7 +15,7 @@ import attrs
 
 from holdfast.ir.errors import Place, UsageError
 from holdfast.trace.foreign import ForeignRun, ForeignState
-from holdfast.trace.itf_values import MOST_DEPTH, Fun, Rec, Seq, Tree, encode
+from holdfast.trace.itf_values import MOST_DEPTH, Fun, Listing, Rec, Tree, encode
 from holdfast.trace.tla_values import parse_value
 from holdfast.trace.trace import Claim
 
@@ -298,7 +298,7 @@ def _tree(value: Any, path: Path, depth: int) -> Tree:
         case bool() | int() | str():
             return value
         case list():
-            return Seq(tuple(_tree(item, path, depth + 1) for item in value))
+            return Listing(tuple(_tree(item, path, depth + 1) for item in value))
         case dict():
             items = [(name, _tree(item, path, depth + 1)) for name, item in value.items()]
             if all(name.isidentifier() for name in value):

@@ -13,7 +13,7 @@ import pytest
 from holdfast.ir.errors import UsageError
 from holdfast.trace.itf import itf_object, write_itf
 from holdfast.trace.itf_read import itf_run
-from holdfast.trace.itf_values import Fun, Opaque, Rec, Seq, SetOf, Tree, Tup, Variant, decode, encode, key
+from holdfast.trace.itf_values import Fun, Listing, Opaque, Rec, SetOf, Tree, Tup, Variant, decode, encode, key
 from holdfast.trace.reading import read_file
 from holdfast.trace.text import render
 from holdfast.trace.trace import Trace
@@ -75,7 +75,7 @@ def cells(trace: Trace, index: int = -1) -> dict[str, Any]:
         (7, 7),
         ({"#bigint": "-12"}, -12),
         ("n1_OF_NODE", "n1_OF_NODE"),
-        ([1, 2], Seq((1, 2))),
+        ([1, 2], Listing((1, 2))),
         ({"#tup": []}, Tup(())),
         ({"#set": [2, 1, {"#bigint": "2"}]}, SetOf((1, 2))),
         ({"#map": [[{"#tup": ["b", 1]}, True], [{"#tup": ["a", 2]}, False]]},

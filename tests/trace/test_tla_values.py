@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.ir.errors import UsageError
-from holdfast.trace.itf_values import Fun, Opaque, Rec, Seq, SetOf, Tree, Tup, key, show
+from holdfast.trace.itf_values import Fun, Listing, Opaque, Rec, SetOf, Tree, Tup, key, show
 from holdfast.trace.tla_values import parse_value
 
 NAMES = st.sampled_from(["a", "n1", "None", "long_name", "x_1"])
@@ -17,7 +17,7 @@ NAMES = st.sampled_from(["a", "n1", "None", "long_name", "x_1"])
 
 TEXTS = st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=5)
 PLAIN = st.booleans() | st.integers() | NAMES | TEXTS
-VALUES: st.SearchStrategy[Tree] = st.deferred(lambda: PLAIN | _larger(VALUES, Seq))
+VALUES: st.SearchStrategy[Tree] = st.deferred(lambda: PLAIN | _larger(VALUES, Listing))
 """Trees of values that TLC prints."""
 MEMBERS: st.SearchStrategy[Tree] = st.deferred(lambda: PLAIN | _larger(MEMBERS, Tup))
 """Values inside a set or an argument, where ``<<...>>`` is a tuple."""
@@ -50,12 +50,15 @@ def test_what_is_shown_is_read(value: Tree) -> None:
         ("170141183460469231731687303715884105729", 170141183460469231731687303715884105729),
         ("TRUE", True),
         ('"a \\"b\\" \\\\ c\\n"', 'a "b" \\ c\n'),
-        ("<< 1, <<a>> >>", Seq((1, Seq(("a",))))),
+        ("<< 1, <<a>> >>", Listing((1, Listing(("a",))))),
         ("{<<1, 2>>, <<1>>}", SetOf.of([Tup((1,)), Tup((1, 2))])),
         ("1..3", SetOf((1, 2, 3))),
         ("3..1", SetOf(())),
         ("[a |-> 1, b |-> {}]", Rec((("a", 1), ("b", SetOf(()))))),
-        ("(<<p, s>> :> <<1>> @@ <<q, s>> :> <<>>)", Fun(((Tup(("p", "s")), Seq((1,))), (Tup(("q", "s")), Seq(()))))),
+        (
+            "(<<p, s>> :> <<1>> @@ <<q, s>> :> <<>>)",
+            Fun(((Tup(("p", "s")), Listing((1,))), (Tup(("q", "s")), Listing(())))),
+        ),
         ("SUBSET {1, 2}", Opaque("SUBSET {1, 2}")),
         ("[{a} -> {b}]", Opaque("[{a} -> {b}]")),
         ("1..200000", Opaque("1..200000")),

@@ -20,7 +20,7 @@ from holdfast.ir.errors import UsageError
 from holdfast.ir.system import LIVENESS, Property
 from holdfast.lower.tla.debts import DebtModule
 from holdfast.runs.replay import Replayer, Script, StoppedScript
-from holdfast.trace.itf_values import Seq, Tup
+from holdfast.trace.itf_values import Listing, Tup
 from holdfast.trace.trace import Trace
 
 
@@ -125,7 +125,7 @@ def _property(opinion: SecondOpinion, found: TlcAnswer, properties: list[Propert
     """The property that a run of TLC violates: the one that the run owes in its last state."""
     debt = DebtModule(opinion.specification.scope, properties).debt
     owed = None if found.run is None else found.run.states[-1].values.get(debt)
-    name = owed.items[0] if isinstance(owed, Seq | Tup) and owed.items else None
+    name = owed.items[0] if isinstance(owed, Listing | Tup) and owed.items else None
     if name not in [prop.name for prop in properties]:
         raise TlcError(f"TLC finds {found.name} violated by a run that owes nothing; {REPORT}")
     assert isinstance(name, str)
