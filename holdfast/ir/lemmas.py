@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import WithLemmas
+from holdfast.ir.sequence_lemmas import with_sequence_lemmas
 from holdfast.ir.system import System
 
 
 def compile_with_lemmas(found: WithLemmas, variants: Sequence[str] = ()) -> System:
-    """The system of a model with its lemmas.
+    """The system of a model with its lemmas, and those of its sequences.
 
     Raises ModelError as ``compile_model`` does. Raises UsageError if the class of lemmas changes the model that it
     extends, because a proof would then be about another protocol or about fewer properties.
@@ -24,7 +25,7 @@ def compile_with_lemmas(found: WithLemmas, variants: Sequence[str] = ()) -> Syst
                 f"{found.lemmas_from}: {system.name} changes {changed} of {found.extends.__name__}; a class of lemmas "
                 "adds lemmas and helpers, so change the model itself"
             )
-    return system
+    return with_sequence_lemmas(system)
 
 
 def _changes(model: System, extended: System) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Names that are unique within a body, and the names of the source that they stand for."""
+"""Names that the compiler makes, and the names of the source that they stand for."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from __future__ import annotations
 class UniqueName(str):
     """A name that the compiler gave to a bound variable or local, because the body has another one of its name.
 
-    It is a text such as ``i_2`` for the engines; ``source`` is the name in the model, such as ``i``.
+    It is a text such as ``i_2`` for the engines; ``source`` is the name in the model, such as ``i``. The variable that
+    is the length of a sequence has such a name too.
     """
 
     __slots__ = ("source",)
@@ -25,3 +26,8 @@ class UniqueName(str):
 def source_name(name: str) -> str:
     """A name as the model's author wrote it. Messages show this one: the author knows no other."""
     return name.source if isinstance(name, UniqueName) else name
+
+
+def length_name(sequence: str) -> str:
+    """The name of the variable that is the length of a sequence."""
+    return UniqueName(f"{sequence}_length", sequence)

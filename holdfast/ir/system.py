@@ -28,7 +28,8 @@ class Var:
     """A state variable: a total map from ``keys`` to ``value``. A plain field has no keys.
 
     ``constant``: no action writes the variable. ``given``: no initial condition writes it either, so its value comes
-    from the scope.
+    from the scope. ``length_of``: the sequence whose length the variable is, or None. A sequence is two variables: its
+    entries, which are None from its length on, and its length.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Var:
     constant: bool
     given: bool
     at: Place
+    length_of: str | None = None
 
 
 @attrs.frozen

@@ -20,11 +20,12 @@ from holdfast.lang.decorators import (
     variant,
     witness,
 )
-from holdfast.lang.maps import Cut, Map, Rel
+from holdfast.lang.maps import Map, Rel
 from holdfast.lang.model import Flag, Ghost, Model
 from holdfast.lang.outcomes import equivalent, liveness, missing, outcomes, redundant, sound
 from holdfast.lang.rules import Refused, count, require, rule
-from holdfast.lang.sorts import Int, Nat, Ring, Sort, universe
+from holdfast.lang.sequences import Seq
+from holdfast.lang.sorts import Cut, Int, Nat, Ring, Sort, universe
 
 __all__ = [
     "Cut",
@@ -38,6 +39,7 @@ __all__ = [
     "Rel",
     "Ring",
     "Scope",
+    "Seq",
     "Sort",
     "action",
     "always_eventually",

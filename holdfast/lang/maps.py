@@ -10,18 +10,11 @@ from collections.abc import Callable, Iterable
 from typing import Any, Generic, TypeVar, TypeVarTuple, overload
 
 from holdfast.ir.marks import MARK
+from holdfast.lang.sequences import Seq
 
 K = TypeVar("K")
 V = TypeVar("V")
 Ks = TypeVarTuple("Ks")
-
-
-class Cut(Exception):
-    """An assignment or a key exceeds a bound of the scope. ``bound``: the name of the type with that bound."""
-
-    def __init__(self, bound: str) -> None:
-        self.bound = bound
-        super().__init__(f"beyond the bound of {bound}")
 
 
 class _Cells:
@@ -43,7 +36,7 @@ class _Cells:
     def __setitem__(self, key: Any, value: Any) -> None:
         key = self._found(key)  # a dictionary would add the cell silently
         self._admit(value)
-        self._cells[key] = value
+        self._cells[key] = value.copy() if isinstance(value, Seq) else value
 
     def _found(self, key: Any) -> tuple[Any, ...]:
         """The key of a cell that exists. Raises ``Cut`` for one beyond a bound, and KeyError for any other."""
@@ -74,6 +67,11 @@ class Map(_Cells, Generic[K, V]):
     def fill(self, value: V) -> None:
         """Write every cell."""
         super().fill(value)
+
+    def clear(self: Map[K, Seq[Any, Any]]) -> None:
+        """Empty the sequence of every key."""
+        for sequence in self._cells.values():
+            sequence.clear()
 
 
 class Rel(_Cells, Generic[*Ks]):

@@ -14,10 +14,11 @@ from types import UnionType
 from typing import Annotated, Any, ClassVar, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from holdfast.ir.marks import MARK, ActionMark, InitMark, ScopeMark, VariantMark
-from holdfast.lang.maps import Cut, Map, Rel, _Cells
+from holdfast.lang.maps import Map, Rel, _Cells
 from holdfast.lang.quantifiers import looking_at_all
 from holdfast.lang.rules import Refused, without
-from holdfast.lang.sorts import Int, Nat, Sort, size_in_force, universe
+from holdfast.lang.sequences import Seq
+from holdfast.lang.sorts import Cut, Int, Nat, Sort, size_in_force, universe
 
 T = TypeVar("T")
 
@@ -56,6 +57,8 @@ class Model:
             for name, hint in _fields(cls).items():
                 if get_origin(hint) in (Map, Rel):
                     self.__dict__[name] = _cells(hint)
+                elif get_origin(hint) is Seq:
+                    self.__dict__[name] = _sequence(hint)
                 elif _is_flag(hint):
                     self.__dict__[name] = name in variants
             for name, values in mark.given.items():
@@ -77,6 +80,8 @@ class Model:
             hint = _fields(type(self)).get(name)
             if hint is None:
                 raise AttributeError(f"{type(self).__name__} declares no field {name}")
+            if isinstance(value, Seq):
+                value = value.copy()
             _admit(_plain(hint))(value)
         self.__dict__[name] = value
 
@@ -92,10 +97,11 @@ class Model:
             if isinstance(value, _Cells):
                 # ``__new__``, because the constructor would create unset cells.
                 cells: _Cells = value.__class__.__new__(value.__class__)
-                cells._cells, cells._admit, cells._reach = dict(value._cells), value._admit, value._reach
+                cells._cells = {key: _copied(held) for key, held in value._cells.items()}
+                cells._admit, cells._reach = value._admit, value._reach
                 twin.__dict__[name] = cells
             else:
-                twin.__dict__[name] = value
+                twin.__dict__[name] = _copied(value)
         return twin
 
     def start(self, **choices: Any) -> Self:
@@ -214,7 +220,21 @@ def _cells(hint: Any) -> _Cells:
         for bound, part in zip(bounds, key, strict=True):
             bound(part)
 
-    return get_origin(hint)(itertools.product(*keys), _admit(_value_kind(hint)), reach)  # type: ignore[no-any-return]
+    kind = _value_kind(hint)
+    cells: _Cells = get_origin(hint)(itertools.product(*keys), _admit(kind), reach)
+    if get_origin(kind) is Seq:
+        cells._cells = {key: _sequence(kind) for key in cells._cells}
+    return cells
+
+
+def _sequence(hint: Any) -> Seq[Any, Any]:
+    """An empty sequence of a type ``Seq[Value, Index]``."""
+    kind, index = get_args(hint)
+    return Seq(index, _admit(kind))
+
+
+def _copied(value: Any) -> Any:
+    return value.copy() if isinstance(value, Seq) else value
 
 
 def _admit(kind: Any) -> Callable[[Any], None]:

@@ -18,6 +18,14 @@ _sizes: ContextVar[Mapping[type, int] | None] = ContextVar("holdfast_universe", 
 T = TypeVar("T")
 
 
+class Cut(Exception):
+    """A value, a key or a length exceeds a bound of the scope. ``bound``: the name of the type with that bound."""
+
+    def __init__(self, bound: str) -> None:
+        self.bound = bound
+        super().__init__(f"beyond the bound of {bound}")
+
+
 @contextmanager
 def universe(sizes: Mapping[type, int]) -> Iterator[None]:
     """Within this context a Sort has ``sizes[sort]`` elements and a Nat runs from 0 to ``sizes[nat]``."""

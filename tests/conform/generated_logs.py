@@ -10,10 +10,10 @@ from typing import Any
 
 import attrs
 
-from holdfast.lang.maps import Cut, Map, Rel
+from holdfast.lang.maps import Map, Rel
 from holdfast.lang.model import Model
 from holdfast.lang.rules import Refused
-from holdfast.lang.sorts import Int, Nat, Sort
+from holdfast.lang.sorts import Cut, Int, Nat, Sort
 from tests.conform.generated_oracle import UNKNOWN
 from tests.conform.generated_scope import LogScope, kinds_of, some
 from tests.generated.case import Case

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from holdfast.ir.marks import ScopeMark
-from holdfast.lang.maps import Cut
 from holdfast.lang.model import Model
 from holdfast.lang.rules import Refused
+from holdfast.lang.sorts import Cut
 from tests.conform.generated_scope import Line, LogScope, cells
 from tests.generated.oracle import Oracle
 

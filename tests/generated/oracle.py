@@ -14,10 +14,11 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 import attrs
 
 from holdfast.ir.marks import MARK, ActionMark, InitMark, PropertyMark, ScopeMark, VariantMark
-from holdfast.lang.maps import Cut, Map, Rel
+from holdfast.lang.maps import Map, Rel
 from holdfast.lang.model import Model
 from holdfast.lang.rules import Refused
-from holdfast.lang.sorts import Sort, universe
+from holdfast.lang.sequences import Seq
+from holdfast.lang.sorts import Cut, Sort, universe
 
 Args = tuple[Any, ...]
 Key = tuple[Any, ...]
@@ -237,7 +238,8 @@ class Oracle:
         cells: list[Any] = []
         for name in self.fields if fields is None else fields:
             held = state.__dict__[name]
-            cells += held._cells.values() if isinstance(held, Map | Rel) else (held,)
+            values = held._cells.values() if isinstance(held, Map | Rel) else (held,)
+            cells += (tuple(value.entries) if isinstance(value, Seq) else value for value in values)
         return tuple(cells)
 
     # Judging --------------------------------------------------------------------------------------------------

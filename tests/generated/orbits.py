@@ -8,6 +8,7 @@ from typing import Any
 
 from holdfast.lang.maps import Map, Rel
 from holdfast.lang.model import Model
+from holdfast.lang.sequences import Seq
 from holdfast.lang.sorts import Sort
 from tests.generated.oracle import Graph, Oracle, code
 
@@ -25,7 +26,9 @@ def renamings(oracle: Oracle) -> list[Renaming]:
 
 
 def renamed(value: Any, renaming: Renaming) -> Any:
-    """An element's new name; other values are unchanged."""
+    """An element's new name; other values are unchanged. A sequence has renamed entries."""
+    if isinstance(value, Seq):
+        return [renamed(entry, renaming) for entry in value.entries]
     return type(value).element(renaming[type(value)][value.index]) if type(value) in renaming else value
 
 
@@ -36,9 +39,11 @@ def row(state: Model, fields: Iterable[str], renaming: Renaming) -> tuple[int, .
         held = state.__dict__[name]
         if isinstance(held, Map | Rel):
             moved = {tuple(renamed(part, renaming) for part in key): value for key, value in held._cells.items()}
-            found += [code(renamed(moved[key], renaming)) for key in held._cells]
+            values = [renamed(moved[key], renaming) for key in held._cells]
         else:
-            found.append(code(renamed(held, renaming)))
+            values = [renamed(held, renaming)]
+        for value in values:
+            found += [len(value), *map(code, value)] if isinstance(value, list) else [code(value)]
     return tuple(found)
 
 

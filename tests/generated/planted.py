@@ -12,15 +12,15 @@ from holdfast.check.mutate import bench
 from holdfast.check.prove import engine as prove
 from holdfast.check.search import checkpoint
 from holdfast.ir import system
-from holdfast.ir.compile import checks, key_bounds, model, properties
-from holdfast.ir.expr import Compare, Expr, IfElse, IsNone, Lit, Not, Unwrap, Wrap
+from holdfast.ir.compile import checks, key_bounds, model, properties, sequences
+from holdfast.ir.expr import TRUE, Compare, Expr, IfElse, IsNone, Lit, Not, Unwrap, Wrap
 from holdfast.ir.stmt import is_check
 from holdfast.ir.types import NatType, NumberType, OptionalType
 from holdfast.lower.kernel import build, emit, source
 from holdfast.lower.smt import unbounded_universe
 from holdfast.lower.tla import bodies as tla_bodies
 from holdfast.lower.tla import expression_text as tla_expressions
-from tests.generated.small import FROM
+from tests.generated.small import FROM, FROM_SEQUENCES
 
 Patch = pytest.MonkeyPatch
 
@@ -196,6 +196,30 @@ def dropped_tests(patch: Patch) -> None:
     patch.setattr(tla_expressions.TlaExpressions, "without_tests", without)
 
 
+# Sequences ------------------------------------------------------------------------------------------------------------
+
+
+def stale_entries(patch: Patch) -> None:
+    """A sequence that is cut back keeps the entries beyond its length."""
+    patch.setattr(sequences, "_before", lambda _length, index, found: found.cell(index))
+
+
+def any_entry(patch: Patch) -> None:
+    """An index without an entry takes the nearest cell."""
+    patch.setattr(sequences.SequenceCells, "at", lambda self, index: self.cell(index))
+
+
+def equal_lengths(patch: Patch) -> None:
+    """Sequences of one length are equal."""
+    patch.setattr(sequences, "_same", lambda _one, _two, _index: TRUE)
+
+
+def one_more(patch: Patch) -> None:
+    """A step that takes the first entry away keeps the length."""
+    real = sequences._one
+    patch.setattr(sequences, "_one", lambda op, value, index: value if op == "-" else real(op, value, index))
+
+
 @attrs.frozen
 class Fault:
     """A fault, an engine, and seeds: one of their models shows the fault, and without it no model differs."""
@@ -221,6 +245,10 @@ FAULTS = (
     Fault(first_keys, "interpreter", range(FROM + 26, FROM + 28)),
     Fault(true_beyond, "interpreter", range(FROM, FROM + 2)),
     Fault(unbounded_kernel, "kernel-text", range(FROM, FROM + 2)),
+    Fault(stale_entries, "interpreter", range(FROM_SEQUENCES + 4, FROM_SEQUENCES + 6)),
+    Fault(any_entry, "interpreter", range(FROM_SEQUENCES + 4, FROM_SEQUENCES + 6)),
+    Fault(equal_lengths, "interpreter", range(FROM_SEQUENCES + 4, FROM_SEQUENCES + 6)),
+    Fault(one_more, "interpreter", range(FROM_SEQUENCES + 4, FROM_SEQUENCES + 6)),
     Fault(one_name, "interpreter", range(153, 158)),
     Fault(dropped_tests, "tlc", range(178, 182)),
     Fault(unbounded_module, "tlc", range(FROM + 1, FROM + 3)),

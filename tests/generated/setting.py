@@ -12,6 +12,14 @@ from tests.differential.vocabulary import Choices, Field, Words, annotation
 Params = tuple[tuple[str, str], ...]
 
 
+@attrs.frozen(kw_only=True)
+class SequenceField(Field):
+    """A sequence, or one for each key."""
+
+    entry: str
+    index: str
+
+
 @attrs.define
 class Setting:
     """The names that a piece may use, and its output. The piece's number is part of every name."""
@@ -22,6 +30,8 @@ class Setting:
     number: int
     label: Callable[[], str]
     fields: list[Field] = attrs.field(factory=list)
+    sequences: list[Field] = attrs.field(factory=list)
+    """Fields that only the piece uses: random lines take no sequence for a value."""
     start: list[str] = attrs.field(factory=list)
     methods: dict[str, list[str]] = attrs.field(factory=dict)
     actions: dict[str, Params] = attrs.field(factory=dict)
@@ -45,6 +55,13 @@ class Setting:
         mine = f"{name}{self.number}"
         self.fields.append(Field(mine, tuple(keys), kind, ghost=ghost))
         self.start.append(f"self.{mine}.fill({start})" if keys else f"self.{mine} = {start}")
+        return f"self.{mine}"
+
+    def sequence(self, name: str, keys: Sequence[str], entry: str, index: str) -> str:
+        """A field of empty sequences; returns its name with ``self``."""
+        mine = f"{name}{self.number}"
+        self.sequences.append(SequenceField(mine, tuple(keys), f"Seq[{entry}, {index}]", entry=entry, index=index))
+        self.start.append(f"self.{mine}.clear()")
         return f"self.{mine}"
 
     def helper(self, name: str, params: Params, returns: str, body: Sequence[str]) -> str:

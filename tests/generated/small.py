@@ -35,7 +35,8 @@ from tests.differential.vocabulary import (
 from tests.generated.names import colliding
 from tests.generated.pieces import PIECES
 from tests.generated.pieces_keys import KEYED
-from tests.generated.setting import Piece, Setting
+from tests.generated.pieces_sequences import SEQUENCES
+from tests.generated.setting import Piece, SequenceField, Setting
 
 HEAD = HEADER + f"class {ROLE}(Sort): ...\nclass {ERA}(Nat): ...\n"
 
@@ -96,8 +97,8 @@ class Small(Writer):
         """Add a piece to a class."""
         setting = Setting(self.choices, self.words, self.sizes, number, self.label)
         piece(setting)
-        self.room = max(1, self.room // math.prod(self.cells(field) for field in setting.fields))
-        part.fields += setting.fields
+        self.room = max(1, self.room // math.prod(self.cells(field) for field in (*setting.fields, *setting.sequences)))
+        part.fields += [*setting.fields, *setting.sequences]
         lines = setting.start or ["pass"]
         part.methods[f"begin{number}"] = ["@init", f"def begin{number}(self) -> None:", *indented(lines)]
         part.methods |= setting.methods
@@ -109,6 +110,9 @@ class Small(Writer):
 
     def cells(self, field: Field) -> int:
         """The number of values that all cells of a field together may take."""
+        if isinstance(field, SequenceField):
+            entries = 2 if field.entry == BOOL else self.codes(field.entry)
+            return int(sum(entries**length for length in range(self.sizes[field.index] + 1)) ** self.keys(field))
         plain = some(field.kind)
         codes = {BOOL: 2, MODE: 3, GAP: GAP_BOUNDS[1] - GAP_BOUNDS[0] + 1}.get(plain) or self.codes(plain)
         return 1 if field.given else int((codes + is_optional(field.kind)) ** self.keys(field))
@@ -247,7 +251,11 @@ def mentioned(parts: list[Part]) -> str:
 FROM = 1_000_000
 """The first seed whose model has computed keys."""
 
+FROM_SEQUENCES = 2_000_000
+"""The first seed whose model has sequences."""
+
 
 def model_of(seed: int) -> str:
     """The source of the model that a seed stands for; it has one scope, ``tiny``."""
-    return Small(Choices(random.Random(seed)), PIECES if seed < FROM else KEYED).source()
+    pieces = PIECES if seed < FROM else KEYED if seed < FROM_SEQUENCES else SEQUENCES
+    return Small(Choices(random.Random(seed)), pieces).source()

@@ -10,13 +10,13 @@ import pytest
 
 from tests.generated.case import case_of
 from tests.generated.comparing import compare, reduced_model
-from tests.generated.small import FROM, model_of
+from tests.generated.small import FROM, FROM_SEQUENCES, model_of
 
 QUICK = ("interpreter", "kernel-text", "live", "prove", "mutate", "resume")
 """The engines of the quick tier, which the slow tier asks about hundreds of models."""
 
-SAMPLE, KEYED = 25, 15
-"""The numbers of models in the quick tier: of any, and of those with computed keys."""
+SAMPLE, KEYED, SEQUENCES = 25, 15, 12
+"""The numbers of models in the quick tier: of any, of those with computed keys, and of those with sequences."""
 
 NIGHTLY = 600
 
@@ -40,11 +40,16 @@ def test_engines_agree_with_the_oracle_on_computed_keys() -> None:
     assert wrong(range(FROM, FROM + KEYED), QUICK) == []
 
 
+def test_engines_agree_with_the_oracle_on_sequences() -> None:
+    """On a sample of models with sequences, all engines agree."""
+    assert wrong(range(FROM_SEQUENCES, FROM_SEQUENCES + SEQUENCES), QUICK) == []
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(4))
-def test_engines_agree_with_the_oracle_on_many_computed_keys(part: int) -> None:
-    """On two hundred models with computed keys, all engines agree."""
-    assert wrong(range(FROM + part * 50, FROM + (part + 1) * 50), QUICK) == []
+@pytest.mark.parametrize("first", [*range(FROM, FROM + 150, 50), *range(FROM_SEQUENCES, FROM_SEQUENCES + 150, 50)])
+def test_engines_agree_with_the_oracle_on_many_logs(first: int) -> None:
+    """On hundreds of models with computed keys or sequences, all engines agree."""
+    assert wrong(range(first, first + 50), QUICK) == []
 
 
 @pytest.mark.slow
@@ -57,14 +62,19 @@ def test_engines_agree_with_the_oracle_on_many(part: int) -> None:
 
 @pytest.mark.slow
 def test_tlc_agrees_with_the_oracle() -> None:
-    """TLC finds what the oracle finds on fifty models."""
-    assert wrong((*range(1, 31), *range(FROM, FROM + 20)), ("tlc",)) == []
+    """TLC finds what the oracle finds on sixty models."""
+    assert wrong((*range(1, 31), *range(FROM, FROM + 15), *range(FROM_SEQUENCES, FROM_SEQUENCES + 15)), ("tlc",)) == []
 
 
 @pytest.mark.slow
 def test_machine_code_agrees_with_the_interpreter() -> None:
     """Compiled kernels equal the interpreter to the letter, or refuse the model; one model goes beyond 64 bits."""
-    assert wrong((*range(1, 21), *range(FROM, FROM + 20), BEYOND), ("machine",)) == []
+    assert (
+        wrong(
+            (*range(1, 21), *range(FROM, FROM + 15), *range(FROM_SEQUENCES, FROM_SEQUENCES + 15), BEYOND), ("machine",)
+        )
+        == []
+    )
 
 
 def test_names_that_collide_make_no_method_wrong() -> None:

@@ -95,8 +95,11 @@ def test_a_local_is_no_fill(build: Build) -> None:
 
 
 PROSE = {"at", "doc", "ids"}
-DERIVED = {"premise", "constant", "given"}
-"""Attributes that follow from others: the premise from the expression, the rest from who writes a variable."""
+DERIVED = {"premise", "constant", "given", "length_of"}
+"""Attributes that follow from others: the premise from the expression, the rest from who writes a variable.
+
+What ``length_of`` says of a variable decides how its values are shown, and no step.
+"""
 
 
 def changes(value: Any) -> Iterator[tuple[str, Any]]:

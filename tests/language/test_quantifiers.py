@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.ir.load import load_model
-from holdfast.lang.maps import Cut
+from holdfast.lang.sorts import Cut
 
 MODEL = '''\
 """A row of cells, read one further."""

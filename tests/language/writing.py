@@ -77,7 +77,20 @@ def _some_states(interpreter: Interpreter, most: int) -> Iterator[bytes]:
     yield from waiting[:most]
     chance = random.Random(most)
     for _ in range(most):
-        yield bytes(chance.randrange(cell.field.codes) for cell in interpreter.layout.cells)
+        codes = bytearray(chance.randrange(cell.field.codes) for cell in interpreter.layout.cells)
+        _pack_sequences(interpreter, codes)
+        yield bytes(codes)
+
+
+def _pack_sequences(interpreter: Interpreter, codes: bytearray) -> None:
+    """Make a random state one that sequences can have: an entry at each index below the length, and None from there."""
+    for var in interpreter.system.variables:
+        if var.length_of is not None:
+            length, entries = interpreter.layout.field(var.name), interpreter.layout.field(var.length_of)
+            for place in range(entries.count):
+                sequence, index = divmod(place, entries.count // length.count)
+                at = entries.offset + place
+                codes[at] = max(1, codes[at]) if index < codes[length.offset + sequence] else 0
 
 
 def _arguments(interpreter: Interpreter, of: Action | Property) -> Iterator[Args]:

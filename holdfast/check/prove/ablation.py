@@ -22,6 +22,7 @@ from holdfast.check.prove.result import ProofResult, PropertyProof, Suggestion
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET, UNSHOWN
 from holdfast.check.worker_pool import WorkerPool
 from holdfast.ir.errors import UsageError, unreadable
+from holdfast.ir.sequence_lemmas import is_declared
 from holdfast.ir.system import Property, System
 
 ROUNDS = 3
@@ -104,7 +105,8 @@ def ablations(
     if whole.verdict != "proved":
         raise UsageError(f"{target} is not proved as it is; `holdfast prove {target}` says what is missing")
     ask.known = whole.cores
-    wanted = [lemma for lemma in system.of_kind("lemma") if lemmas is None or lemma.name in lemmas]
+    declared = [lemma for lemma in system.of_kind("lemma") if is_declared(lemma)]
+    wanted = [lemma for lemma in declared if lemmas is None or lemma.name in lemmas]
     count = (os.cpu_count() or 1) if cores is None else cores
     outcomes = _side_by_side(ask, wanted, count) if count > 1 and len(wanted) > 1 else _one_by_one(ask, wanted)
     for found in outcomes:

@@ -24,6 +24,7 @@ from holdfast.check.prove.trial import ProofTrial
 from holdfast.check.result import Result
 from holdfast.ir.errors import UsageError
 from holdfast.ir.ghosts import ghosts_read
+from holdfast.ir.sequence_lemmas import is_declared
 from holdfast.ir.system import LIVENESS, Action, System
 from holdfast.lower.smt.logic import Logic
 from holdfast.lower.smt.theory import Obligation
@@ -183,7 +184,7 @@ class ProofState:
         return tuple(var.name for var in self.system.variables if var.name in read)
 
     def _unneeded(self) -> tuple[str, ...]:
-        """The lemmas that no proof of a property needs, directly or through other lemmas."""
+        """The declared lemmas that no proof of a property needs, directly or through other lemmas."""
         every = [each for group in self.standings.values() for each in group]
         if not self.everything or self.ended_by is not None or not all(each.met for each in every):
             return ()
@@ -193,7 +194,8 @@ class ProofState:
             needs = [need for need in self._needs(waiting.pop()) if need not in used]
             used.update(needs)
             waiting += needs
-        return tuple(prop.name for prop in self.system.of_kind("lemma") if prop.name not in used)
+        declared = filter(is_declared, self.system.of_kind("lemma"))
+        return tuple(prop.name for prop in declared if prop.name not in used)
 
     def _notes(self) -> list[str]:
         liveness = [prop.title for prop in self.system.of_kind(*LIVENESS)]

@@ -14,6 +14,8 @@ from holdfast.ir.errors import ModelError
 from holdfast.ir.marks import MARK
 from holdfast.ir.types import BOOL, BUDGET, EnumType, IntType, Key, NatType, OptionalType, Plain, Scalar, SortType
 
+SEQUENCE = "write Seq[Value, Index] with class Index(Nat): its bound in a scope is the greatest length"
+
 BUILTINS: dict[str, object] = {
     kind.__name__: kind for kind in (bool, int, float, str, bytes, tuple, list, dict, set, frozenset, object)
 }
@@ -156,16 +158,21 @@ def key(node: ast.expr, module: Module, types: Types) -> Key:
 
 @attrs.frozen
 class FieldType:
-    """The meaning of a field's annotation."""
+    """The meaning of a field's annotation.
+
+    ``index``: for a sequence, or a map to sequences, the Nat whose bound is the greatest length. Then it is the last of
+    the keys too, and ``value`` is the type of an entry or None.
+    """
 
     keys: tuple[Key, ...]
     value: Scalar
     ghost: bool = False
     flag: bool = False
+    index: NatType | None = None
 
 
 def field_type(node: ast.expr, module: Module, types: Types) -> FieldType:
-    """The type of a field from its annotation: Ghost[...], Flag, Map[...], Rel[...] or a scalar."""
+    """The type of a field from its annotation: Ghost[...], Flag, Map[...], Rel[...], Seq[...] or a scalar."""
     match node:
         case ast.Constant(value=str(text)):
             return field_type(_unquote(node, text, module), module, types)
@@ -173,10 +180,7 @@ def field_type(node: ast.expr, module: Module, types: Types) -> FieldType:
             origin = resolve(value, module)
             role = getattr(origin, MARK, None)
             if _annotated(origin, "ghost"):
-                found = field_type(inner, module, types)
-                if found.ghost or found.flag:
-                    module.refuse(node, "a Ghost holds a plain field", "write Ghost[Map[...]] or Ghost[Rel[...]]")
-                return attrs.evolve(found, ghost=True)
+                return _ghost(node, field_type(inner, module, types), module)
             if role == "rel":
                 return FieldType(_keys(node, inner, module, types), BOOL)
             if role == "map":
@@ -185,13 +189,31 @@ def field_type(node: ast.expr, module: Module, types: Types) -> FieldType:
                         node, "a Map has a key and a value", "write Map[Key, Value] or Map[tuple[A, B], Value]"
                     )
                 return _map_type(inner.elts[0], inner.elts[1], module, types)
+            if role == "seq":
+                return _sequence_type(node, (), module, types)
         case ast.Name() | ast.Attribute():
             found_name = resolve(node, module)
             if _annotated(found_name, "flag"):
                 return FieldType((), BOOL, flag=True)
-            if getattr(found_name, MARK, None) in ("map", "rel"):
-                module.refuse(node, "its keys are not given", "write Map[Key, Value] or Rel[Key]")
+            _refuse_bare(node, getattr(found_name, MARK, None), module)
     return FieldType((), scalar(node, module, types))
+
+
+def _refuse_bare(node: ast.expr, role: object, module: Module) -> None:
+    """Refuse ``Map``, ``Rel`` and ``Seq`` without the types that they hold."""
+    if role in ("map", "rel"):
+        module.refuse(node, "its keys are not given", "write Map[Key, Value] or Rel[Key]")
+    if role == "seq":
+        module.refuse(node, "its entries are not given", SEQUENCE)
+
+
+def _ghost(node: ast.expr, found: FieldType, module: Module) -> FieldType:
+    if found.ghost or found.flag:
+        module.refuse(node, "a Ghost holds a plain field", "write Ghost[Map[...]] or Ghost[Rel[...]]")
+    if found.index is not None:
+        problem = "a ghost must not cut a step, as a full sequence does"
+        module.refuse(node, problem, "record a relation: Ghost[Rel[...]]")
+    return attrs.evolve(found, ghost=True)
 
 
 def _map_type(keys: ast.expr, held: ast.expr, module: Module, types: Types) -> FieldType:
@@ -200,7 +222,23 @@ def _map_type(keys: ast.expr, held: ast.expr, module: Module, types: Types) -> F
         if role in ("map", "rel"):
             outer = type_remedies.keys_text(keys)
             module.refuse(held, *type_remedies.of_map_in_map(outer, held, role))
+        if role == "seq":
+            return _sequence_type(held, _map_keys(keys, module, types), module, types)
     return FieldType(_map_keys(keys, module, types), scalar(held, module, types))
+
+
+def _sequence_type(node: ast.Subscript, keys: tuple[Key, ...], module: Module, types: Types) -> FieldType:
+    """The type of ``Seq[Value, Index]``, for each of the keys."""
+    if not isinstance(node.slice, ast.Tuple) or len(node.slice.elts) != 2:
+        module.refuse(node, "a Seq has a type of entries and an index", SEQUENCE)
+    entry, bound = node.slice.elts
+    index = key(bound, module, types)
+    if not isinstance(index, NatType):
+        module.refuse(bound, f"{index} cannot be the index of a sequence", SEQUENCE)
+    value = scalar(entry, module, types)
+    if isinstance(value, OptionalType):
+        module.refuse(entry, "an entry of a sequence is never None", f"write Seq[{value.of}, {index}]")
+    return FieldType((*keys, index), OptionalType(value), index=index)
 
 
 def _map_keys(node: ast.expr, module: Module, types: Types) -> tuple[Key, ...]:

@@ -18,8 +18,10 @@ from holdfast.ir.compile.conversions import fit
 from holdfast.ir.compile.expressions import Expressions
 from holdfast.ir.compile.helpers import check_reached, helper_env, join_rest, unpacked
 from holdfast.ir.compile.known_optionals import after_write, when_false, when_true
+from holdfast.ir.compile.sequences import SequenceCells, clear_all, copy, sequence, sequence_field, write
 from holdfast.ir.compile.source import Member
 from holdfast.ir.expr import Expr, Lit, Name, Read, walk
+from holdfast.ir.names import length_name
 from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, statements
 from holdfast.ir.types import EnumType, NoneType, Scalar
 
@@ -140,6 +142,14 @@ class BodyCompiler:
         match target:
             case ast.Name(id=name):
                 return self._let(stmt, name, self._compiled(value, env), env)
+            case ast.Subscript() | ast.Attribute() if (found_ := sequence(self.expressions, target, env)) is not None:
+                if not isinstance(value, ast.expr):
+                    env.module.refuse(stmt, "a sequence stands in a tuple", "assign it on a line of its own")
+                return self._resized(copy(self.expressions, found_, value, stmt, env), found_, env)
+            case ast.Subscript(value=ast.Attribute() | ast.Subscript() as of) if (
+                sequence(self.expressions, of, env) is not None
+            ):
+                env.module.refuse(target, "an entry of a sequence is written", "truncate the sequence, then append")
             case ast.Subscript(value=ast.Attribute(value=ast.Name(id=state))) if state in env.states:
                 var, keys, field = self.expressions.cell(target, env)
                 found = self._value(value, field.value, env, what=ast.unparse(target), stmt=stmt)
@@ -155,6 +165,11 @@ class BodyCompiler:
                 found = self._value(value, field_.value, env, what=ast.unparse(target), stmt=stmt)
                 return [Assign(attr, (), found, at)], attrs.evolve(env, known=after_write(env.known, attr))
         return env.module.refuse(target, "this cannot be assigned", "assign a local, a field, or one cell of a map")
+
+    def _resized(self, made: list[Stmt], found: SequenceCells, env: Env) -> tuple[list[Stmt], Env]:
+        """Statements that change a sequence, and the environment after them."""
+        known = after_write(after_write(env.known, found.var), length_name(found.var))
+        return made, attrs.evolve(env, known=known)
 
     def _value(self, value: ast.expr | Expr, kind: Scalar, env: Env, what: str, stmt: ast.AST) -> Expr:
         place = value if isinstance(value, ast.expr) else stmt
@@ -207,6 +222,12 @@ class BodyCompiler:
                 return [self._require(call, env, in_loop)], env
             case ast.Name() if self.expressions.role(call.func, env) == "rule":
                 env.module.refuse(call, "a rule on its own does nothing", 'write `if rule("ST-14"):`')
+            case ast.Attribute(value=ast.Attribute() as whole, attr="clear") if _is_map_of(
+                self.expressions, whole, env
+            ):
+                return self._clear_all(call, whole.attr, env, in_loop)
+            case ast.Attribute(value=of, attr=name) if (found := sequence(self.expressions, of, env)) is not None:
+                return self._resized(write(self.expressions, found, name, call, env), found, env)
             case ast.Attribute(value=ast.Attribute(value=ast.Name(id=state), attr=field), attr="fill") if (
                 state in env.states
             ):
@@ -250,6 +271,15 @@ class BodyCompiler:
         value = self._value(call.args[0], field.value, env, f"self.{name}", call)
         return [Fill(name, value, env.module.place(call))], attrs.evolve(env, known=after_write(env.known, name))
 
+    def _clear_all(self, call: ast.Call, name: str, env: Env, in_loop: bool) -> tuple[list[Stmt], Env]:
+        if in_loop:
+            env.module.refuse(call, "this empties the same sequences each time", "move it out of the loop")
+        if call.args or call.keywords:
+            env.module.refuse(call, "clear takes no value", "write .clear()")
+        made = clear_all(name, self.context.fields[name], env.module.place(call))
+        known = after_write(after_write(env.known, name), length_name(name))
+        return made, attrs.evolve(env, known=known)
+
     def _procedure(self, call: ast.Call, name: str, state: str, env: Env, in_loop: bool) -> tuple[list[Stmt], Env]:
         member, args, inner = helper_env(self.expressions, call, name, env.states[state], env)
         returns = member.node.returns
@@ -273,6 +303,12 @@ def _forget(body: Sequence[Stmt], env: Env) -> Env:
         if isinstance(stmt, Assign | Fill):
             known = after_write(known, stmt.var)
     return attrs.evolve(env, known=known)
+
+
+def _is_map_of(compiler: Expressions, node: ast.expr, env: Env) -> bool:
+    """Whether an expression names a map to sequences."""
+    field = sequence_field(compiler, node, env)
+    return field is not None and len(field.keys) > 1
 
 
 def _returns(node: ast.stmt) -> bool:

@@ -9,7 +9,7 @@ from typing import NoReturn
 from holdfast.ir.compile.loop_remedies import of_same_cell, of_shift
 from holdfast.ir.compile.results import is_computed, is_loose_key, locals_of, reads_computed_key, results
 from holdfast.ir.errors import ModelError, Place
-from holdfast.ir.expr import Expr, Lit, Name, Read, walk
+from holdfast.ir.expr import Arithmetic, Expr, Lit, Name, Read, walk
 from holdfast.ir.names import source_name
 from holdfast.ir.stmt import (
     Assign,
@@ -35,7 +35,7 @@ def _refuse(at: Place, construct: str, problem: str, remedy: str) -> NoReturn:
 def _cell(var: str, keys: Sequence[Expr]) -> str:
     """A cell as a message shows it; a key that is more than a name is shown as ``...``."""
     shown = ", ".join(source_name(key.name) if isinstance(key, Name) else "..." for key in keys)
-    return f"self.{var}[{shown}]" if keys else f"self.{var}"
+    return f"self.{source_name(var)}[{shown}]" if keys else f"self.{source_name(var)}"
 
 
 # Loops --------------------------------------------------------------------------------------------------------
@@ -45,7 +45,9 @@ def check_loops(body: tuple[Stmt, ...]) -> None:
     """Refuse a loop in which one iteration can see another.
 
     If a loop writes a map, then all reads and writes of this map in the loop must have the loop's variable at the same
-    position of the key. Then different iterations touch different cells.
+    position of the key. Then different iterations touch different cells. A read may also look ahead, at the cell of a
+    later element such as ``i + 1``: its iteration comes later, so the cell still has the value from before the loop,
+    as it has if all iterations run at once.
     """
     for stmt in statements(body):
         if isinstance(stmt, For):
@@ -67,7 +69,7 @@ def _check_loop(loop: For) -> None:
                 of_same_cell(loop, write, name),
             )
         for keys, place in _touched(loop.body, write.var):
-            same = {index for index, key in enumerate(keys) if _is(key, loop.var)}
+            same = {index for index, key in enumerate(keys) if _is(key, loop.var) or _is_ahead(key, loop.var)}
             at &= same
             if not at:
                 name = _loop_name(loop, keys)
@@ -88,6 +90,14 @@ def _loop_name(loop: For, keys: Sequence[Expr]) -> str:
 
 def _is(key: Expr, name: str) -> bool:
     return isinstance(key, Name) and key.name == name
+
+
+def _is_ahead(key: Expr, name: str) -> bool:
+    """Whether a key is the loop's variable and a constant above 0."""
+    match key:
+        case Arithmetic("+", (Name(name=found), Lit(value=int(value)))):
+            return found == name and value > 0
+    return False
 
 
 def _touched(body: tuple[Stmt, ...], var: str) -> Iterable[tuple[tuple[Expr, ...], Place]]:

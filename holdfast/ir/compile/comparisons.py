@@ -7,6 +7,7 @@ import ast
 from holdfast.ir.compile.context import Compiler, Env
 from holdfast.ir.compile.conversions import comparable, plain_if_known
 from holdfast.ir.compile.known_optionals import when_true
+from holdfast.ir.compile.sequences import contains, equal, sequence
 from holdfast.ir.compile.source import excerpt
 from holdfast.ir.expr import And, Compare, CompareOp, Expr, IsNone, Not, Or, Unwrap
 from holdfast.ir.types import BoolType, EnumType, NoneType, OptionalType, SortType
@@ -38,6 +39,10 @@ def _part(compiler: Compiler, node: ast.Compare, left: ast.expr, op: ast.cmpop, 
     if isinstance(op, ast.Is | ast.IsNot):
         return _none_test(compiler, node, left, op, right, env)
     if isinstance(op, ast.In | ast.NotIn):
+        held = sequence(compiler, right, env)
+        if held is not None:
+            inside = contains(compiler, held, left, env)
+            return inside if isinstance(op, ast.In) else Not(inside)
         if not isinstance(right, ast.Tuple) or not right.elts:
             env.module.refuse(node, "`in` needs a tuple of values", "write `x in (A, B)`, or read a Rel: self.rel[x]")
         # Python computes all values of the tuple, and the disjunction ends with the first that is equal.
@@ -60,6 +65,10 @@ def _none_test(compiler: Compiler, node: ast.Compare, left: ast.expr, op: ast.cm
 def _compared(
     compiler: Compiler, node: ast.Compare, left: ast.expr, sign: CompareOp, right: ast.expr, env: Env
 ) -> Expr:
+    held = sequence(compiler, left, env) if sign in EQUALITIES else None
+    if held is not None:
+        same = equal(compiler, held, right, env)
+        return same if sign == "==" else Not(same)
     one, two = compiler.expression(left, env), compiler.expression(right, env)
     if one.type == two.type and sign in EQUALITIES and isinstance(one.type, OptionalType):
         return Compare(sign, one, two)  # two Optionals of one type are compared directly

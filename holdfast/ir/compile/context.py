@@ -11,18 +11,23 @@ import attrs
 from holdfast.ir.compile.annotations import Types
 from holdfast.ir.compile.known_optionals import Facts
 from holdfast.ir.compile.source import Member, Module, SourceField
-from holdfast.ir.expr import Expr
-from holdfast.ir.types import Key, Scalar
+from holdfast.ir.expr import Expr, Name
+from holdfast.ir.names import length_name
+from holdfast.ir.types import Key, NatType, Scalar
 
 
 @attrs.frozen
 class StateField:
-    """A field as expressions see it. ``flag``: the value of a flag, or None for a variable."""
+    """A field as expressions see it.
+
+    ``flag``: the value of a flag, or None for a variable. ``index``: the last key of a sequence, or None.
+    """
 
     keys: tuple[Key, ...]
     value: Scalar
     flag: bool | None
     source: SourceField
+    index: NatType | None = None
 
 
 @attrs.frozen
@@ -37,8 +42,9 @@ class Context:
 
     @property
     def keys(self) -> dict[str, tuple[Key, ...]]:
-        """The types of the keys of each field."""
-        return {name: field.keys for name, field in self.fields.items()}
+        """The types of the keys of each variable."""
+        lengths = {length_name(name): field.keys[:-1] for name, field in self.fields.items() if field.index is not None}
+        return {name: field.keys for name, field in self.fields.items()} | lengths
 
 
 @attrs.frozen
@@ -78,6 +84,7 @@ class Compiler(Protocol):
     """The methods of ``Expressions`` that ``folds`` and ``helpers`` call. ``Expressions`` imports these two modules."""
 
     context: Context
+    locals: dict[str, Expr]
 
     def expression(self, node: ast.expr, env: Env) -> Expr: ...
 
@@ -92,3 +99,5 @@ class Compiler(Protocol):
     def domain(self, node: ast.expr, env: Env) -> Key: ...
 
     def check_eager(self, expr: Expr, node: ast.AST, env: Env) -> None: ...
+
+    def local(self, name: str, value: Expr) -> Name: ...

@@ -22,6 +22,14 @@ from holdfast.ir.compile.helpers import helper_value
 from holdfast.ir.compile.known_optionals import when_false, when_true
 from holdfast.ir.compile.orders import ENDS, NEIGHBOURS, end, length, neighbour
 from holdfast.ir.compile.results import reads_computed_key
+from holdfast.ir.compile.sequences import (
+    attribute,
+    call,
+    entry,
+    refuse_whole,
+    sequence,
+    sequence_field,
+)
 from holdfast.ir.expr import TRUE, And, Expr, Lit, Name, Not, Or, Read, Ruled
 from holdfast.ir.marks import MARK
 from holdfast.ir.names import UniqueName
@@ -216,6 +224,8 @@ class Expressions:
         match node.value:
             case ast.Name(id=state) if state in env.states:
                 field = self._field(node, env)
+                if field.index is not None:
+                    refuse_whole(node, env)
                 if field.flag is not None:  # a literal, so that ``simplify`` removes the branches of other variants
                     return Lit(field.flag, BOOL)
                 if field.keys:
@@ -231,6 +241,8 @@ class Expressions:
                     return Lit(node.attr, kind)
                 if node.attr in ENDS:
                     return end(self, node, kind, env)
+            case ast.Attribute() | ast.Subscript() if (found := sequence(self, node.value, env)) is not None:
+                return attribute(found, node, env)
             case _ if node.attr in NEIGHBOURS:
                 return neighbour(self, node, env)
         return env.module.refuse(
@@ -253,6 +265,11 @@ class Expressions:
         return field
 
     def _subscript(self, node: ast.Subscript, env: Env) -> Expr:
+        of = sequence(self, node.value, env) if isinstance(node.value, ast.Attribute | ast.Subscript) else None
+        if of is not None:
+            return entry(self, of, node, env)
+        if sequence(self, node, env) is not None:
+            refuse_whole(node, env)
         match node.value:
             case ast.Attribute(value=ast.Name(id=state)) if state in env.states:
                 name, keys, field = self.cell(node, env)
@@ -297,6 +314,8 @@ class Expressions:
         match node.func:
             case ast.Attribute(value=ast.Name(id=state), attr=name) if state in env.states:
                 return helper_value(self, node, name, env.states[state], env)
+            case ast.Attribute(value=value, attr=name) if (found := sequence(self, value, env)) is not None:
+                return call(self, found, name, node, env)
         role = self.role(node.func, env)
         if isinstance(role, str) and role in HANDLERS:
             if node.keywords and role not in ("min", "max"):
@@ -312,6 +331,9 @@ class Expressions:
 
     def domain(self, node: ast.expr, env: Env) -> Key:
         """The type that a loop or a comprehension runs over."""
+        if sequence_field(self, node.value if isinstance(node, ast.Subscript) else node, env) is not None:
+            remedy = "write `for i in Index` with its index, and filter with `if i < len(...)`"
+            env.module.refuse(node, "a loop runs over a whole type", remedy)
         if _root(node) is None or _root(node) in env.names or _root(node) in env.states:
             env.module.refuse(node, "a loop runs over a whole type", "write `for x in Sort` and filter with `if`")
         return key(node, env.module, self.context.types)
@@ -347,7 +369,7 @@ def _outside(node: ast.expr) -> tuple[str, str]:
         case ast.List() | ast.Set() | ast.Dict() | ast.ListComp() | ast.SetComp() | ast.DictComp():
             return (
                 "collections are outside the language",
-                "use a Map or Rel field: batches are intervals, queues are relations",
+                "declare a field: a Seq for a list, a Rel for a set, a Map for a dictionary",
             )
         case ast.Tuple():
             return "a tuple is not a value", "use several fields, or a Map with tuple keys"

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 import attrs
 
-from holdfast.ir.compile.results import Locals, is_loose_key, locals_of
+from holdfast.ir.compile.results import Locals, is_guarded, is_loose_key, locals_of
 from holdfast.ir.errors import Place
 from holdfast.ir.expr import (
     TRUE,
@@ -152,6 +152,8 @@ class _Bounds:
                 return [*self.of(args[0], at), *_if(args[0], [], self.of(_rest(expr), at), at)]
             case Implies(left, right):
                 return [*self.of(left, at), *_if(left, self.of(right, at), [], at)]
+            case IfElse(test) if is_guarded(expr):
+                return self.of(test, at)
             case IfElse(test, then, orelse):
                 return [*self.of(test, at), *_if(test, self.of(then, at), self.of(orelse, at), at)]
             case Quantified(body=body):
@@ -221,6 +223,8 @@ class _Defined:
                 return conjunction([self.of(args[0]), _implies(negate(args[0]), self.of(_rest(expr)))])
             case Implies(left, right):
                 return conjunction([self.of(left), _implies(left, self.of(right))])
+            case IfElse(test) if is_guarded(expr):
+                return self.of(test)
             case IfElse(test, then, orelse):
                 both = self.of(then), self.of(orelse)
                 chosen = TRUE if both == (TRUE, TRUE) else IfElse(test, *both, BOOL)

@@ -28,8 +28,8 @@ def of_shift(loop: For, var: str, keys: Sequence[Expr], name: str) -> str:
     if isinstance(loop.domain, NatType) and any(_is_other_place(loop, key) for key in keys):
         kind = loop.domain.name
         return (
-            f"do not shift {var}: let its cells stay, and let a field `head: {kind}` say where it begins; "
-            "`self.head += 1` takes the first one away"
+            f"declare {var} as a sequence, Seq[..., {kind}], or let its cells stay, and let a field `head: {kind}` say "
+            "where it begins"
         )
     return f"touch {var} in this loop only at cells with {name} at one place of the key"
 

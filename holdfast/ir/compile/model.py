@@ -19,6 +19,7 @@ from holdfast.ir.compile.checks import (
 )
 from holdfast.ir.compile.context import Context, StateField
 from holdfast.ir.compile.expressions import Expressions
+from holdfast.ir.compile.fields import check_field, variables_of
 from holdfast.ir.compile.helpers import check_returns, parameters
 from holdfast.ir.compile.key_bounds import with_bounds
 from holdfast.ir.compile.outcomes import read_outcomes
@@ -28,12 +29,12 @@ from holdfast.ir.compile.refusals import Refusals
 from holdfast.ir.compile.rules import labelled_rules
 from holdfast.ir.compile.scopes import read_scopes
 from holdfast.ir.compile.simplify import fold_body
-from holdfast.ir.compile.source import ClassSource, Member, SourceField, read_class
+from holdfast.ir.compile.source import ClassSource, Member, read_class
 from holdfast.ir.errors import ModelError, UsageError
 from holdfast.ir.expr import Expr, Name
 from holdfast.ir.marks import ActionMark, InitMark, PropertyMark, VariantMark
 from holdfast.ir.stmt import Stmt
-from holdfast.ir.system import Action, Param, Property, Rule, System, Var
+from holdfast.ir.system import Action, Param, Property, Rule, System
 from holdfast.ir.types import EnumType, IntType, NatType, SortType
 
 
@@ -78,7 +79,7 @@ class _Compiler:
         for name, field in self.source.fields.items():
             with refusals.collect(name):
                 self.kinds[name] = field_type(field.node.annotation, field.module, self.types)
-                self._check_field(name, field)
+                check_field(field, self.kinds[name], {*self.source.fields, *self.source.members})
         refusals.spread({member.name: member.node for member in source.members.values() if member.mark is None})
         self.offered = self._offered()
         for name in chosen:
@@ -106,12 +107,13 @@ class _Compiler:
     def _context(self) -> Context:
         """A new context, without labels: a label must be unique within one choice of variants only."""
         fields = {
-            name: StateField(
-                kind.keys, kind.value, (name in self.chosen) if kind.flag else None, self.source.fields[name]
-            )
+            name: StateField(kind.keys, kind.value, self._flag(name, kind), self.source.fields[name], kind.index)
             for name, kind in self.kinds.items()
         }
         return Context(self.types, fields, self.source.members, {})
+
+    def _flag(self, name: str, kind: FieldType) -> bool | None:
+        return name in self.chosen if kind.flag else None
 
     def system(self) -> System:
         """The system. If something is refused, what this leaves out may be missing in it."""
@@ -123,7 +125,7 @@ class _Compiler:
         properties = tuple(self._properties(context, actions))
         others = tuple(self._left_out())
         written = written_variables(actions)
-        fields = tuple(self._variables(written, written_variables([init])))
+        fields = tuple(variables_of(self.source, self.kinds, written, written_variables([init]), refusals))
         all_by_name = {var.name: var for var in fields}
         # A variable that only actions of other variants use would add nothing but bits to the states of this system.
         foreign = written_variables(others) - used_variables((init, *actions), properties)
@@ -189,22 +191,6 @@ class _Compiler:
         module, node = self.source.module, self.source.node
         if not self._marked(InitMark):
             module.refuse(node, "the model has no initial condition", "write an @init method", f"class {node.name}")
-
-    def _check_field(self, name: str, field: SourceField) -> None:
-        module, node = field.module, field.node
-        if name.startswith("_"):
-            module.refuse(node, "a field's name begins with an underscore", "give it a public name", name)
-        if node.value is not None:
-            module.refuse(node, "a field has no default", "set it in an @init method", name)
-
-    def _variables(self, written: set[str], initialised: set[str]) -> Iterable[Var]:
-        for name, kind in self.kinds.items():
-            if not kind.flag:
-                field = self.source.fields[name]
-                given = name not in written and name not in initialised
-                yield Var(
-                    name, kind.keys, kind.value, kind.ghost, name not in written, given, field.module.place(field.node)
-                )
 
     # Methods --------------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ import ast
 from holdfast.ir.compile.builtin_remedies import of_length
 from holdfast.ir.compile.context import Compiler, Env
 from holdfast.ir.compile.conversions import plain_if_known, unit
+from holdfast.ir.compile.sequences import sequence
 from holdfast.ir.expr import TRUE, Arithmetic, Compare, Expr, Fold, IfElse, Lit, Name
 from holdfast.ir.marks import MARK
 from holdfast.ir.types import INT, EnumType, IntType, NatType, NumberType, Plain, SortType
@@ -50,7 +51,10 @@ def _ring(compiler: Compiler, value: Expr) -> NatType | None:
 
 
 def length(compiler: Compiler, node: ast.Call, env: Env) -> Expr:
-    """``len(Node)``: the number of elements of a type."""
+    """``len(Node)``: the number of elements of a type. ``len(self.log[n])``: the length of a sequence."""
+    of = sequence(compiler, node.args[0], env) if len(node.args) == 1 else None
+    if of is not None:
+        return of.length
     names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
     if (
         len(node.args) != 1

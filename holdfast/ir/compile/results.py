@@ -8,8 +8,24 @@ at the values that an expression may have, and not at its type.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeGuard
 
-from holdfast.ir.expr import TRUE, Expr, Fold, IfElse, Lit, Name, Read, Unwrap, Wrap, walk
+from holdfast.ir.expr import (
+    TRUE,
+    ZERO,
+    And,
+    Compare,
+    Expr,
+    Fold,
+    IfElse,
+    Lit,
+    Name,
+    Read,
+    Unwrap,
+    Wrap,
+    children,
+)
+from holdfast.ir.names import UniqueName
 from holdfast.ir.stmt import Let, Stmt, statements
 from holdfast.ir.types import NatType, NumberType
 
@@ -69,4 +85,29 @@ def _is_last(source: Expr) -> bool:
 
 def reads_computed_key(expr: Expr, locals_: Locals) -> bool:
     """Whether an expression reads a cell at a key that may lie beyond its bound, so that it may cut a step."""
-    return any(isinstance(part, Read) and any(is_loose_key(key, locals_) for key in part.keys) for part in walk(expr))
+    if is_guarded(expr):
+        expr = expr.test
+    if isinstance(expr, Read) and any(is_loose_key(key, locals_) for key in expr.keys):
+        return True
+    return any(reads_computed_key(part, locals_) for part in children(expr))
+
+
+# Entries of sequences -----------------------------------------------------------------------------------------
+
+
+def guarded(index: Expr, length: Read, cell: Read) -> IfElse:
+    """The entry of a sequence at an index, or None where there is none. ``cell``: the cell at that index."""
+    exists = And((Compare(">", length, index), Compare(">=", index, ZERO)))
+    return IfElse(exists, cell, Lit(None, cell.type), cell.type)
+
+
+def is_guarded(expr: Expr) -> TypeGuard[IfElse]:
+    """Whether an expression is such an entry: its test has the keys of its cell, and the cell exists where it holds.
+
+    For a length is at most the bound of the index. Only the length of a sequence has a ``UniqueName`` for a variable.
+    """
+    match expr:
+        case IfElse(And((Compare(">", Read(UniqueName() as name, keys) as length, index), _)), Read() as cell):
+            same = (cell.var, cell.keys, cell.old) == (name.source, (*keys, index), length.old)
+            return same and expr == guarded(index, length, cell)
+    return False

@@ -34,6 +34,9 @@ def of_container(node: ast.Subscript, origin: object, role: object) -> Advice:
             "a Map or Rel is a whole field",
             "declare a field of this type; all else holds one value",
         )
+    if role == "seq":
+        problem = "a Seq is a whole field, or the value of a Map"
+        return problem, "name the sequence itself: self.field, or self.field[key]"
     if kind in SEQUENCES or (kind is tuple and parts[1:] == ["..."]):
         return "a cell holds no sequence", _sequence(parts[0].removesuffix(" | None"))
     if kind is tuple:
@@ -48,7 +51,7 @@ def of_container(node: ast.Subscript, origin: object, role: object) -> Advice:
 
 
 def _sequence(element: str) -> str:
-    return f"write Map[Index, {element} | None] with class Index(Nat), or Rel[{element}] if no order matters"
+    return f"write Seq[{element}, Index] with class Index(Nat), or Rel[{element}] if no order matters"
 
 
 def of_map_in_map(outer: str, node: ast.Subscript, role: object) -> Advice:

@@ -18,12 +18,13 @@ from holdfast.ir.errors import ModelError
 from holdfast.ir.marks import MARK, ScopeMark
 from holdfast.ir.system import Action, Param, Property, Rule, Scope, System
 from holdfast.ir.types import BUDGET, BoolType, EnumType, IntType, NatType, OptionalType, Scalar, SortType
-from holdfast.lang.maps import Cut as LangCut
 from holdfast.lang.maps import Map, Rel
 from holdfast.lang.model import Model
 from holdfast.lang.rules import CallPlace
 from holdfast.lang.rules import Refused as LangRefused
-from holdfast.lower.layout import Layout, classes_of_scopes
+from holdfast.lang.sequences import Seq
+from holdfast.lang.sorts import Cut as LangCut
+from holdfast.lower.layout import Field, Layout, classes_of_scopes
 from holdfast.lower.outcome import Cut, Outcome, Refused, Taken
 from holdfast.lower.python.interpreter import Args
 
@@ -152,8 +153,16 @@ class CPython:
                 continue
             values = [self._value(field.type, code) for code in state[field.offset : field.offset + field.count]]
             cells = made.__dict__.get(field.name)
+            sequences = _sequences(cells)
             # The dictionary of a Map or Rel has its keys in the order of the field's cells.
-            if isinstance(cells, Map | Rel):
+            if sequences:
+                room = len(values) // len(sequences)
+                for number, sequence in enumerate(sequences):
+                    held = values[number * room : (number + 1) * room]
+                    sequence.entries = [value for value in held if value is not None]
+            elif self.system.var(field.name).length_of is not None:
+                pass  # the entries have it
+            elif isinstance(cells, Map | Rel):
                 cells._cells = dict(zip(cells._cells, values, strict=True))
             else:
                 made.__dict__[field.name] = values[0]
@@ -164,10 +173,21 @@ class CPython:
         codes = bytearray(before)
         for field in self.layout.fields:
             if not field.hidden:
-                held = instance.__dict__[field.name]
-                values = list(held._cells.values()) if isinstance(held, Map | Rel) else [held]
+                values = self._held(instance, field)
                 codes[field.offset : field.offset + field.count] = (self._code(field.type, value) for value in values)
         return bytes(codes)
+
+    def _held(self, instance: Model, field: Field) -> list[Any]:
+        """The values of the cells of a variable."""
+        of = self.system.var(field.name).length_of
+        if of is not None:
+            return [len(sequence) for sequence in _sequences(instance.__dict__[of])]
+        held = instance.__dict__[field.name]
+        sequences = _sequences(held)
+        if sequences:
+            room = field.count // len(sequences)
+            return [value for each in sequences for value in (*each.entries, *[None] * (room - len(each)))]
+        return list(held._cells.values()) if isinstance(held, Map | Rel) else [held]
 
     def _value(self, kind: Scalar, code: int) -> Any:
         match kind:
@@ -196,6 +216,12 @@ class CPython:
                 return int(value) - lo
             case BoolType() | NatType():
                 return int(value)
+
+
+def _sequences(held: Any) -> list[Seq[Any, Any]]:
+    """The sequences that a field holds, in the order of its keys; none if it holds other values."""
+    values = list(held._cells.values()) if isinstance(held, Map) else [held]
+    return [value for value in values if isinstance(value, Seq)]
 
 
 def _classes_of(model: type) -> dict[str, Any]:

@@ -1,0 +1,61 @@
+"""The variables of a model, from its fields: one for each field, and a second one for the length of a sequence."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator, Mapping
+
+from holdfast.ir.compile.annotations import FieldType
+from holdfast.ir.compile.refusals import Refusals
+from holdfast.ir.compile.source import ClassSource, SourceField
+from holdfast.ir.names import length_name
+from holdfast.ir.system import Var
+
+
+def check_field(field: SourceField, kind: FieldType, taken: Collection[str]) -> None:
+    """Refuse a field by its name or for its default. ``taken``: the names of all fields and methods."""
+    name, module, node = field.name, field.module, field.node
+    if name.startswith("_"):
+        module.refuse(node, "a field's name begins with an underscore", "give it a public name", name)
+    if node.value is not None:
+        module.refuse(node, "a field has no default", "set it in an @init method", name)
+    length = length_name(name)
+    if kind.index is not None and length in taken:
+        module.refuse(node, f"its length is called {length}, and so is another member of the model", "rename one", name)
+
+
+def variables_of(
+    source: ClassSource,
+    kinds: Mapping[str, FieldType],
+    written: Collection[str],
+    initialised: Collection[str],
+    refusals: Refusals,
+) -> Iterator[Var]:
+    """The variables of the fields, without flags.
+
+    ``written``: those that actions write. ``initialised``: those that the initial condition writes. A sequence that
+    nothing writes is refused.
+    """
+    for name, kind in kinds.items():
+        if kind.flag:
+            continue
+        field = source.fields[name]
+        at = field.module.place(field.node)
+        unset = name not in written and name not in initialised
+        if kind.index is None:
+            yield Var(name, kind.keys, kind.value, kind.ghost, name not in written, unset, at)
+            continue
+        if unset and not _may_be_set(name, source, refusals):
+            with refusals.collect(name):
+                remedy = f"write self.{name}.clear() in an @init method"
+                field.module.refuse(field.node, "nothing empties this sequence", remedy, name)
+        length = length_name(name)
+        # A scope cannot give the entries of a sequence.
+        yield Var(name, kind.keys, kind.value, kind.ghost, name not in written, False, at)
+        yield Var(length, kind.keys[:-1], kind.index, False, length not in written, False, at, name)
+
+
+def _may_be_set(name: str, source: ClassSource, refusals: Refusals) -> bool:
+    """Whether a refused method names a field, and so may be what sets it."""
+    refused = (member.node for member in source.members.values() if member.name in refusals.names)
+    return any(isinstance(part, ast.Attribute) and part.attr == name for node in refused for part in ast.walk(node))
