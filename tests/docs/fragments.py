@@ -153,7 +153,9 @@ def _start(body: list[ast.stmt]) -> str:
         kind = re.sub(r"^Ghost\[(.*)\]$", r"\1", annotation)
         if kind == "Flag":
             continue
-        if kind.startswith(("Map[", "Rel[")):
+        if "Seq[" in kind:
+            lines.append(f"    self.{name}.clear()\n")
+        elif kind.startswith(("Map[", "Rel[")):
             value = "bool" if kind.startswith("Rel[") else kind[:-1].rpartition(", ")[2]
             lines.append(f"    self.{name}.fill({_first(value)})\n")
         else:

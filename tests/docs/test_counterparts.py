@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from holdfast import lang
+from holdfast.ir.compile.sequences import WRITES
 from tests.docs.counterparts import PAGE, pieces, python_file
 from tests.docs.fragments import Compiler
 
@@ -28,10 +29,10 @@ STUBS = {
 """What stands below a decorator; below any other one stands ``CONDITION``."""
 
 CONDITION = "(self) -> bool: return len(Node) > 0"
-NAMED = {"next", "previous"}
-"""What the values of a ring have."""
+NAMED = {"next", "previous", "starts_with"}
+"""What the values of a ring and the sequences have."""
 
-CALLS = ("require(", "self.up.fill(", "self.epoch.fill(")
+CALLS = ("require(", "self.up.fill(", "self.epoch.fill(", *(f"self.waiting.{name}(" for name in WRITES))
 """How the pieces begin that are statements; other expressions are the value of a local variable."""
 
 
@@ -76,7 +77,7 @@ def test_every_counterpart_compiles(model: str, tmp_path: Path) -> None:
     [
         ("self.up = {n}", "up is a map"),
         ("self.down[n]", "no field down"),
-        ("waiting: list[Node]", "a cell holds no sequence"),
+        ("line: list[Node]", "a cell holds no sequence"),
         ("all(self.epoch[x] >= old.up[x] for x in Stream)", "up"),
         ("@forever", "forever"),
         ('@action(fair="weak", per=("x",))', "no parameter"),
