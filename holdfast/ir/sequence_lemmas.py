@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import attrs
 
-from holdfast.ir.expr import TRUE, Compare, Expr, IsNone, Name, Quantified, Read
+from holdfast.ir.expr import TRUE, Compare, Expr, IsNone, Name, Quantified, Read, conjunction
 from holdfast.ir.system import Property, System, Var
 
 NAMED = "sequence {}"
@@ -29,16 +29,16 @@ def is_declared(lemma: Property) -> bool:
 def _lemmas(system: System) -> Iterator[Property]:
     for length in system.variables:
         if length.length_of is not None:
-            entries = system.var(length.length_of)
+            entries = [var for var in system.variables if var.entries_of == length.length_of]
             yield Property(
-                name=NAMED.format(entries.name),
+                name=NAMED.format(length.length_of),
                 kind="lemma",
                 ids=(),
-                doc=f"The entries of {entries.name} are None from its length on, and nowhere before.",
+                doc=f"The entries of {length.length_of} are None from its length on, and nowhere before.",
                 params=(),
-                body=_packed(entries, length),
+                body=conjunction([_packed(var, length) for var in entries]),
                 premise=TRUE,
-                at=entries.at,
+                at=length.at,
             )
 
 

@@ -28,8 +28,8 @@ class Var:
     """A state variable: a total map from ``keys`` to ``value``. A plain field has no keys.
 
     ``constant``: no action writes the variable. ``given``: no initial condition writes it either, so its value comes
-    from the scope. ``length_of``: the sequence whose length the variable is, or None. A sequence is two variables: its
-    entries, which are None from its length on, and its length.
+    from the scope. A sequence is two variables: its entries (``entries_of``), which are None from its length on, and
+    its length (``length_of``). Entries that are records have a variable for each part: ``log_term`` for ``term``.
     """
 
     name: str
@@ -40,14 +40,20 @@ class Var:
     given: bool
     at: Place
     length_of: str | None = None
+    entries_of: str | None = None
 
 
 @attrs.frozen
 class Param:
-    """A nondeterministic choice: the parameter ranges over its whole type."""
+    """A nondeterministic choice: the parameter ranges over its whole type.
+
+    ``record``: the name of the record of which the parameter is a part, or None. Then the source of the name is
+    ``m.term``, for the part ``term`` of the parameter ``m``.
+    """
 
     name: str
     type: Plain
+    record: str | None = attrs.field(default=None, repr=False)
 
 
 @attrs.frozen

@@ -23,6 +23,7 @@ from holdfast.lang.decorators import (
 from holdfast.lang.maps import Map, Rel
 from holdfast.lang.model import Flag, Ghost, Model
 from holdfast.lang.outcomes import equivalent, liveness, missing, outcomes, redundant, sound
+from holdfast.lang.records import Record
 from holdfast.lang.rules import Refused, count, require, rule
 from holdfast.lang.sequences import Seq
 from holdfast.lang.sorts import Cut, Int, Nat, Ring, Sort, universe
@@ -35,6 +36,7 @@ __all__ = [
     "Map",
     "Model",
     "Nat",
+    "Record",
     "Refused",
     "Rel",
     "Ring",

@@ -6,7 +6,7 @@ the step lies outside the scope and is not taken.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar, TypeVarTuple, overload
 
 from holdfast.ir.marks import MARK
@@ -91,6 +91,10 @@ class Rel(_Cells, Generic[*Ks]):
     def __setitem__(self: Rel[K], key: K, value: bool) -> None: ...
     def __setitem__(self, key: Any, value: bool) -> None:
         super().__setitem__(key, value)
+
+    def __iter__(self: Rel[K]) -> Iterator[K]:
+        """The members of a relation with one key: those from before a loop that adds or removes some."""
+        return iter([key for (key,), member in self._cells.items() if member])
 
     def fill(self, value: bool) -> None:
         """Write every cell."""

@@ -16,6 +16,7 @@ from typing import Annotated, Any, ClassVar, Self, TypeVar, Union, get_args, get
 from holdfast.ir.marks import MARK, ActionMark, InitMark, ScopeMark, VariantMark
 from holdfast.lang.maps import Map, Rel, _Cells
 from holdfast.lang.quantifiers import looking_at_all
+from holdfast.lang.records import Record, parts_of
 from holdfast.lang.rules import Refused, without
 from holdfast.lang.sequences import Seq
 from holdfast.lang.sorts import Cut, Int, Nat, Sort, size_in_force, universe
@@ -230,7 +231,7 @@ def _cells(hint: Any) -> _Cells:
 def _sequence(hint: Any) -> Seq[Any, Any]:
     """An empty sequence of a type ``Seq[Value, Index]``."""
     kind, index = get_args(hint)
-    return Seq(index, _admit(kind))
+    return Seq(index, _admit(kind), kind if issubclass(kind, Record) else None)
 
 
 def _copied(value: Any) -> Any:
@@ -244,6 +245,14 @@ def _admit(kind: Any) -> Callable[[Any], None]:
     """
     optional = get_origin(kind) in (UnionType, Union)
     plain = next(part for part in get_args(kind) if part is not type(None)) if optional else kind
+    if isinstance(plain, type) and issubclass(plain, Record):
+        parts = {name: _admit(part) for name, part in parts_of(plain).items()}
+
+        def admit_parts(value: Any) -> None:
+            for name, admit_part in parts.items():
+                admit_part(getattr(value, name))
+
+        return admit_parts
     if not (isinstance(plain, type) and issubclass(plain, Nat)):
         return lambda value: None
 

@@ -1,8 +1,8 @@
 """Sequences as CPython executes them: logs and queues with a bounded number of entries.
 
-``Seq[Value, Index]`` holds at most as many entries as the bound of ``Index`` says. An entry is a plain value. A read
-beyond the last entry gives None. An operation that would make the sequence too long, or shorter than nothing, raises
-``Cut``: the step lies outside the scope and is not taken.
+``Seq[Value, Index]`` holds at most as many entries as the bound of ``Index`` says. An entry is a plain value or a
+record. A read beyond the last entry gives None. An operation that would make the sequence too long, or shorter than
+nothing, raises ``Cut``: the step lies outside the scope and is not taken.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Generic, Self, TypeVar
 
 from holdfast.ir.marks import MARK
+from holdfast.lang.records import Record
 from holdfast.lang.sorts import Cut, Nat, size_in_force
 
 T = TypeVar("T")
@@ -20,14 +21,16 @@ I = TypeVar("I", bound=Nat)  # noqa: E741 - the index
 class Seq(Generic[T, I]):
     """A sequence: ``queue: Seq[Request, Slot]``, ``log: Map[Node, Seq[Value, Index]]``. The first entry is at 0.
 
-    ``index``: the Nat whose bound is the greatest length. ``admit`` checks an entry, and raises ``Cut``.
+    ``index``: the Nat whose bound is the greatest length. ``admit`` checks an entry, and raises ``Cut``. ``record``:
+    the class of the entries, if they are records.
     """
 
-    __slots__ = ("_admit", "_index", "entries")
+    __slots__ = ("_admit", "_index", "entries", "record")
 
-    def __init__(self, index: type[Nat], admit: Callable[[Any], None]) -> None:
+    def __init__(self, index: type[Nat], admit: Callable[[Any], None], record: type[Record] | None = None) -> None:
         self._index = index
         self._admit = admit
+        self.record = record
         self.entries: list[T] = []
 
     def __len__(self) -> int:
@@ -88,7 +91,7 @@ class Seq(Generic[T, I]):
 
     def copy(self) -> Self:
         """An equal sequence that does not share its entries with this one."""
-        twin = type(self)(self._index, self._admit)
+        twin = type(self)(self._index, self._admit, self.record)
         twin.entries = list(self.entries)
         return twin
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from holdfast.lang.maps import Map, Rel
 from holdfast.lang.model import Model
+from holdfast.lang.records import Record, parts_of
 from holdfast.lang.sequences import Seq
 from holdfast.lang.sorts import Sort
 from tests.generated.oracle import Graph, Oracle, code
@@ -26,9 +27,11 @@ def renamings(oracle: Oracle) -> list[Renaming]:
 
 
 def renamed(value: Any, renaming: Renaming) -> Any:
-    """An element's new name; other values are unchanged. A sequence has renamed entries."""
+    """An element's new name; other values are unchanged. A sequence has renamed entries, a record renamed parts."""
     if isinstance(value, Seq):
         return [renamed(entry, renaming) for entry in value.entries]
+    if isinstance(value, Record):
+        return type(value)(*(renamed(getattr(value, part), renaming) for part in parts_of(type(value))))
     return type(value).element(renaming[type(value)][value.index]) if type(value) in renaming else value
 
 
@@ -43,8 +46,17 @@ def row(state: Model, fields: Iterable[str], renaming: Renaming) -> tuple[int, .
         else:
             values = [renamed(held, renaming)]
         for value in values:
-            found += [len(value), *map(code, value)] if isinstance(value, list) else [code(value)]
+            found += codes(value)
     return tuple(found)
+
+
+def codes(value: Any) -> list[int]:
+    """The numbers for a value: several for a sequence or a record."""
+    if isinstance(value, list):
+        return [len(value), *(number for entry in value for number in codes(entry))]
+    if isinstance(value, Record):
+        return [number for part in parts_of(type(value)) for number in codes(getattr(value, part))]
+    return [code(value)]
 
 
 def orbits(oracle: Oracle, graph: Graph, dropped: Iterable[str]) -> int:

@@ -150,4 +150,90 @@ def _packed(sequence: str, index: str) -> str:
     return f"all(({sequence}[i] is not None) == (i < len({sequence})) for i in {index})"
 
 
-SEQUENCES: tuple[Piece, ...] = (queue, logs, rows)
+def messages(make: Setting) -> None:
+    """Messages that are records: asked by anyone, answered once, lost in a loop."""
+    sort, nat = make.sort(), make.nat()
+    ask = make.record("Ask", {"src": sort, "when": nat})
+    asks = make.field("asks", (ask,), BOOL, "False", of_records=True)
+    at = make.field("at", (sort,), nat, f"{nat}(0)")
+    when = make.one(f"{at}[n]", "e", "e + 1", f"{at}[n] + 1")
+    helper = make.helper("late", (("m", ask), ("n", sort)), "bool", [f"return m.when < {at}[n]"])
+    body = make.choices.one(
+        (
+            [f"{asks}[{ask}(n, {when})] = True"],
+            [f"m = {ask}(when={when}, src=n)", f"{asks}[m] = {make.one('True', 'm.src == n', f'not {asks}[m]')}"],
+            [make.require(f"all(m.src != n or {helper}(m, n) for m in {asks})"), f"{asks}[{ask}(n, e)] = True"],
+        )
+    )
+    make.action("ask", (("n", sort), ("e", nat)), body)
+    take = make.choices.one(
+        (
+            [make.require(f"{asks}[m] and not {helper}(m, n)"), f"{at}[n] = m.when", f"{asks}[m] = False"],
+            [f"if {asks}[m] and m != {ask}(n, {at}[n]):", f"    {at}[m.src] = m.when"],
+            [make.require(f"m in {asks}") if make.choices.chance(0) else make.require(f"{asks}[m]"), f"{at}[n] += 1"],
+        )
+    )
+    make.action("take", (("m", ask), ("n", sort)), take)
+    lose = make.choices.one(
+        (
+            [f"for k in {asks}:", "    if k.src == n or k == m:", f"        {asks}[k] = False"],
+            [f"for k in {ask}:", f"    {asks}[k] = {asks}[k] and k.when != m.when"],
+        )
+    )
+    make.action("lose", (("n", sort), ("m", ask)), lose)
+    claim = make.one(
+        f"count(m.when == k.when for m in {asks} for k in {asks} if m != k) <= 2",
+        f"all(m.when <= {at}[m.src] or m.when == e for m in {asks} for e in {nat})",
+        f"all(m == k or m.src != k.src for m in {asks} for k in {ask} if {asks}[k])",
+        f"sum({at}[m.src] for m in {asks}) >= 0",
+    )
+    make.claim("invariant", "asked", claim)
+    old = asks.replace("self", "old")
+    make.claim("step", "stays", f"all({asks}[m] or {old}[m] for m in {ask}) or any(k.when == 0 for k in {old})")
+    make.claim("witness", "two", f"any(m != k for m in {asks} for k in {asks})")
+
+
+def entries(make: Setting) -> None:
+    """A log of records, and a wire that carries them."""
+    sort, nat = make.sort(), make.nat()
+    entry = make.record("Entry", {"when": nat, "who": sort})
+    log = make.sequence("log", (), entry, nat)
+    wire = make.sequence("wire", (), entry, nat)
+    clock = make.field("clock", (), nat, f"{nat}(0)")
+    new = make.one(f"{entry}({clock}, n)", f"{entry}(who=n, when=e)", f"{entry}({clock} + 1, n)")
+    send = [f"v = {new}", make.require(f"v not in {wire}"), f"{wire}.append(v)"]
+    make.action("send", (("n", sort), ("e", nat)), send if make.choices.chance(50) else [f"{wire}.append({new})"])
+    receive = make.choices.one(
+        (
+            [
+                f"v = {wire}.first",
+                f"if v is not None and v != {log}.last:",
+                f"    {log}.append(v)",
+                f"{wire}.pop_first()",
+            ],
+            [f"{log} = {wire}", f"{wire}.clear()"],
+            [
+                f"v = {wire}[e]",
+                "if v is not None:",
+                f"    {log}.append({entry}(v.when, v.who))",
+                "    return",
+                f"{clock} = e",
+            ],
+            [f"if {wire}[e] == {log}[e - 1]:", f"    {wire}.truncate(e)", "else:", f"    {log}.pop_first()"],
+        )
+    )
+    make.action("receive", (("e", nat),), receive)
+    top = make.helper("top", (("e", nat),), nat, [f"v = {log}[e]", f"return v.when if v is not None else {nat}(0)"])
+    make.action("tick", (("e", nat),), [make.require(f"{top}(e) <= {clock}"), f"{clock} += 1"])
+    make.claim("invariant", "packed", _packed(log, nat))
+    claim = make.one(
+        f"{log} == {wire} or {log} != {wire}",
+        f"all({log}[i] is None or {log}[i] != {log}[i + 1] for i in {nat})",
+        f"{log}.starts_with({wire}) or len({wire}) > 0",
+        f"not {entry}({nat}(0), n) in {wire}".replace("not ", "all(not ") + f" for n in {sort})",
+    )
+    make.claim("invariant", "logged", claim)
+    make.claim("witness", "both", f"{log}.last is not None and {log}.last == {wire}.first")
+
+
+SEQUENCES: tuple[Piece, ...] = (queue, logs, rows, messages, entries)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import attrs
 
@@ -31,10 +31,14 @@ class Setting:
     label: Callable[[], str]
     fields: list[Field] = attrs.field(factory=list)
     sequences: list[Field] = attrs.field(factory=list)
-    """Fields that only the piece uses: random lines take no sequence for a value."""
+    """Fields that only the piece uses: random lines take no sequence for a value, and no record for a key."""
+    records: list[str] = attrs.field(factory=list)
+    """The text of the classes of records."""
     start: list[str] = attrs.field(factory=list)
     methods: dict[str, list[str]] = attrs.field(factory=dict)
     actions: dict[str, Params] = attrs.field(factory=dict)
+    parts: dict[str, tuple[str, ...]] = attrs.field(factory=dict)
+    """The types of the parts of each record."""
     budgets: dict[str, int] = attrs.field(factory=dict)
     given: dict[str, str] = attrs.field(factory=dict)
 
@@ -50,10 +54,21 @@ class Setting:
         """Some Nat."""
         return self.choices.one(self.words.nats)
 
-    def field(self, name: str, keys: Sequence[str], kind: str, start: str, *, ghost: bool = False) -> str:
+    def record(self, name: str, parts: Mapping[str, str]) -> str:
+        """A class of records, whose parts have these types; returns its name."""
+        mine = f"{name}{self.number}"
+        self.records.append(
+            f"class {mine}(Record):\n" + "".join(f"    {part}: {kind}\n" for part, kind in parts.items())
+        )
+        self.parts[mine] = tuple(parts.values())
+        return mine
+
+    def field(
+        self, name: str, keys: Sequence[str], kind: str, start: str, *, ghost: bool = False, of_records: bool = False
+    ) -> str:
         """A field with the same initial value in every cell; returns its name with ``self``."""
         mine = f"{name}{self.number}"
-        self.fields.append(Field(mine, tuple(keys), kind, ghost=ghost))
+        (self.sequences if of_records else self.fields).append(Field(mine, tuple(keys), kind, ghost=ghost))
         self.start.append(f"self.{mine}.fill({start})" if keys else f"self.{mine} = {start}")
         return f"self.{mine}"
 

@@ -65,6 +65,8 @@ class Small(Writer):
         self.budgets: dict[str, int] = {}
         self.given: dict[str, str] = {}
         self.room = ROOM
+        self.records: list[str] = []
+        self.parts: dict[str, tuple[str, ...]] = {}
 
     def source(self) -> str:
         """The text of the model's file."""
@@ -78,7 +80,7 @@ class Small(Writer):
         self.override([part for _, _, part in parts])
         whole.scopes = [self.scope_of(mentioned([part for _, _, part in parts]))]
         lines = [line for name, bases, part in parts for line in part.lines(name, bases)]
-        text = HEAD + "\n".join(lines) + "\n"
+        text = HEAD + "".join(self.records) + "\n".join(lines) + "\n"
         return colliding(text, self.choices) if self.choices.chance(50) else text
 
     def family(self) -> list[tuple[str, str, Part]]:
@@ -97,6 +99,8 @@ class Small(Writer):
         """Add a piece to a class."""
         setting = Setting(self.choices, self.words, self.sizes, number, self.label)
         piece(setting)
+        self.records += setting.records
+        self.parts |= setting.parts
         self.room = max(1, self.room // math.prod(self.cells(field) for field in (*setting.fields, *setting.sequences)))
         part.fields += [*setting.fields, *setting.sequences]
         lines = setting.start or ["pass"]
@@ -122,7 +126,9 @@ class Small(Writer):
         return math.prod(3 if key == MODE else self.codes(key) for key in field.keys)
 
     def codes(self, kind: str) -> int:
-        """The number of a Sort's elements or of a Nat's values."""
+        """The number of a Sort's elements, of a Nat's values, or of a record's."""
+        if kind in self.parts:
+            return math.prod(map(self.codes, self.parts[kind]))
         return self.sizes[kind] + (kind in self.words.nats)
 
     # Written by chance ----------------------------------------------------------------------------------------

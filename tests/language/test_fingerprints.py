@@ -95,10 +95,10 @@ def test_a_local_is_no_fill(build: Build) -> None:
 
 
 PROSE = {"at", "doc", "ids"}
-DERIVED = {"premise", "constant", "given", "length_of"}
+DERIVED = {"premise", "constant", "given", "length_of", "entries_of", "record"}
 """Attributes that follow from others: the premise from the expression, the rest from who writes a variable.
 
-What ``length_of`` says of a variable decides how its values are shown, and no step.
+``length_of``, ``entries_of`` and ``record`` say how a model by hand holds its values, and change no step.
 """
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import holdfast.ir
-from holdfast.ir.compile import expressions
+from holdfast.ir.compile import builtin_remedies
 from holdfast.ir.compile.bodies import OUTSIDE
 from holdfast.ir.errors import ModelError
 from holdfast.lower.python.interpreter import Interpreter
@@ -125,8 +125,8 @@ def test_every_construct_has_a_case() -> None:
     """Each construct that the compiler suggests a replacement for has a case."""
     [outside] = [
         function
-        for function in ast.walk(ast.parse(Path(expressions.__file__).read_text()))
-        if isinstance(function, ast.FunctionDef) and function.name == "_outside"
+        for function in ast.walk(ast.parse(Path(builtin_remedies.__file__).read_text()))
+        if isinstance(function, ast.FunctionDef) and function.name == "of_construct"
     ]
     problems = [problem for problem, _ in OUTSIDE.values()]
     problems += [

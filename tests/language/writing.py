@@ -84,9 +84,11 @@ def _some_states(interpreter: Interpreter, most: int) -> Iterator[bytes]:
 
 def _pack_sequences(interpreter: Interpreter, codes: bytearray) -> None:
     """Make a random state one that sequences can have: an entry at each index below the length, and None from there."""
+    fields = {field.name: field for field in interpreter.layout.fields}
+    lengths = {var.length_of: fields[var.name] for var in interpreter.system.variables if var.length_of is not None}
     for var in interpreter.system.variables:
-        if var.length_of is not None:
-            length, entries = interpreter.layout.field(var.name), interpreter.layout.field(var.length_of)
+        if var.entries_of is not None:
+            length, entries = lengths[var.entries_of], fields[var.name]
             for place in range(entries.count):
                 sequence, index = divmod(place, entries.count // length.count)
                 at = entries.offset + place

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import enum
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import attrs
 
@@ -14,11 +15,29 @@ from holdfast.ir.errors import ModelError
 from holdfast.ir.marks import MARK
 from holdfast.ir.types import BOOL, BUDGET, EnumType, IntType, Key, NatType, OptionalType, Plain, Scalar, SortType
 
-SEQUENCE = "write Seq[Value, Index] with class Index(Nat): its bound in a scope is the greatest length"
-
 BUILTINS: dict[str, object] = {
     kind.__name__: kind for kind in (bool, int, float, str, bytes, tuple, list, dict, set, frozenset, object)
 }
+
+
+@attrs.frozen
+class RecordType:
+    """A record: the name and the type of each part. It is no type of the system: its parts are single values."""
+
+    name: str
+    parts: tuple[tuple[str, Key], ...]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the parts."""
+        return tuple(name for name, _ in self.parts)
+
+    def part(self, name: str) -> Key:
+        """The type of a part."""
+        return dict(self.parts)[name]
 
 
 @attrs.define
@@ -26,6 +45,7 @@ class Types:
     """The types that a model uses, by the Python class that declares them. Reading an annotation adds its types."""
 
     known: dict[type, Plain] = attrs.field(factory=dict)
+    _records: dict[type, RecordType] = attrs.field(factory=dict, init=False)
     _refused: dict[type, ModelError] = attrs.field(factory=dict, init=False)
 
     def of_class(self, cls: object, module: Module, node: ast.AST) -> Plain:
@@ -36,6 +56,9 @@ class Types:
             module.refuse(node, "this is not a type", "use bool, an Enum, or a class of Sort, Nat or Int")
         if cls in self.known:
             return self.known[cls]
+        if getattr(cls, MARK, None) == "record":
+            remedy = f"write Rel[{cls.__name__}], Seq[{cls.__name__}, Index], or a field for each part"
+            module.refuse(node, f"{cls.__name__} is a record, and one value is needed", remedy)
         if cls in self._refused:
             raise self._refused[cls]  # its declaration is wrong once, and not at each use
         try:
@@ -50,6 +73,35 @@ class Types:
             raise
         self.known[cls] = made
         return made
+
+    def record(self, cls: object, module: Module, node: ast.AST) -> RecordType | None:
+        """The record that a class declares, or None. Raises ModelError for a part that cannot be a key."""
+        if not isinstance(cls, type) or getattr(cls, MARK, None) != "record":
+            return None
+        if MARK in vars(cls):
+            module.refuse(node, f"{cls.__name__} itself has no parts", "declare one: class Vote(Record): ...")
+        if cls not in self._records:
+            parts = [(part.name, get_type_hints(cls)[part.name]) for part in dataclasses.fields(cls)]
+            if not parts:
+                module.refuse(node, f"the record {cls.__name__} has no parts", "give it some: `term: Term`")
+            kinds = tuple((name, self._part(cls, name, hint, module, node)) for name, hint in parts)
+            self._records[cls] = RecordType(cls.__name__, kinds)
+        return self._records[cls]
+
+    def record_named(self, node: ast.expr, module: Module) -> RecordType | None:
+        """The record that an annotation names, or None."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            node = unquote(node, node.value, module)
+        return self.record(resolve(node, module), module, node) if isinstance(node, ast.Name | ast.Attribute) else None
+
+    def _part(self, cls: type, name: str, hint: object, module: Module, node: ast.AST) -> Key:
+        kind = None if hint is bool or not isinstance(hint, type) else self.of_class(hint, module, node)
+        if isinstance(kind, SortType | NatType | EnumType):
+            return kind
+        shown = " | ".join(getattr(each, "__name__", str(each)) for each in get_args(hint) or [hint])
+        shown = shown.replace("NoneType", "None")
+        remedy = "use a Sort, a Nat or an Enum; for a truth value, an Enum with two members"
+        return module.refuse(node, f"{cls.__name__}.{name} is {shown}, which cannot be a key", remedy)
 
 
 def _declared(cls: type, module: Module, node: ast.AST) -> Plain:
@@ -101,11 +153,11 @@ def resolve(node: ast.expr, module: Module) -> Any:
                 return getattr(owner, attr)
             module.refuse(node, f"there is no {attr} in {ast.unparse(value)}", "check the spelling")
         case ast.Constant(value=str(text)):
-            return resolve(_unquote(node, text, module), module)
+            return resolve(unquote(node, text, module), module)
     module.refuse(node, "this is not a name", "use the name of a type")
 
 
-def _unquote(node: ast.expr, text: str, module: Module) -> ast.expr:
+def unquote(node: ast.expr, text: str, module: Module) -> ast.expr:
     """The expression in a quoted annotation. All its parts get the place of the quoted text."""
     try:
         inner = ast.parse(text, mode="eval").body
@@ -120,7 +172,7 @@ def scalar(node: ast.expr, module: Module, types: Types) -> Scalar:
     """The type of a cell: a plain type, or ``Plain | None``."""
     match node:
         case ast.Constant(value=str(text)):
-            return scalar(_unquote(node, text, module), module, types)
+            return scalar(unquote(node, text, module), module, types)
         case ast.BinOp(left=left, op=ast.BitOr(), right=ast.Constant(value=None)):
             inner = scalar(left, module, types)
             if isinstance(inner, OptionalType):
@@ -139,7 +191,7 @@ def scalar(node: ast.expr, module: Module, types: Types) -> Scalar:
 def plain(node: ast.expr, module: Module, types: Types, what: str) -> Plain:
     """The type of a parameter. ``what``: the parameter in the words of a message."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return plain(_unquote(node, node.value, module), module, types, what)
+        return plain(unquote(node, node.value, module), module, types, what)
     if isinstance(node, ast.Subscript):
         module.refuse(node, *type_remedies.of_parameter(node, what))
     found = scalar(node, module, types)
@@ -154,107 +206,3 @@ def key(node: ast.expr, module: Module, types: Types) -> Key:
     if isinstance(found, SortType | NatType | EnumType):
         return found
     return module.refuse(node, f"{found} cannot be a key or a domain", "use a Sort, a Nat or an Enum")
-
-
-@attrs.frozen
-class FieldType:
-    """The meaning of a field's annotation.
-
-    ``index``: for a sequence, or a map to sequences, the Nat whose bound is the greatest length. Then it is the last of
-    the keys too, and ``value`` is the type of an entry or None.
-    """
-
-    keys: tuple[Key, ...]
-    value: Scalar
-    ghost: bool = False
-    flag: bool = False
-    index: NatType | None = None
-
-
-def field_type(node: ast.expr, module: Module, types: Types) -> FieldType:
-    """The type of a field from its annotation: Ghost[...], Flag, Map[...], Rel[...], Seq[...] or a scalar."""
-    match node:
-        case ast.Constant(value=str(text)):
-            return field_type(_unquote(node, text, module), module, types)
-        case ast.Subscript(value=value, slice=inner):
-            origin = resolve(value, module)
-            role = getattr(origin, MARK, None)
-            if _annotated(origin, "ghost"):
-                return _ghost(node, field_type(inner, module, types), module)
-            if role == "rel":
-                return FieldType(_keys(node, inner, module, types), BOOL)
-            if role == "map":
-                if not isinstance(inner, ast.Tuple) or len(inner.elts) != 2:
-                    module.refuse(
-                        node, "a Map has a key and a value", "write Map[Key, Value] or Map[tuple[A, B], Value]"
-                    )
-                return _map_type(inner.elts[0], inner.elts[1], module, types)
-            if role == "seq":
-                return _sequence_type(node, (), module, types)
-        case ast.Name() | ast.Attribute():
-            found_name = resolve(node, module)
-            if _annotated(found_name, "flag"):
-                return FieldType((), BOOL, flag=True)
-            _refuse_bare(node, getattr(found_name, MARK, None), module)
-    return FieldType((), scalar(node, module, types))
-
-
-def _refuse_bare(node: ast.expr, role: object, module: Module) -> None:
-    """Refuse ``Map``, ``Rel`` and ``Seq`` without the types that they hold."""
-    if role in ("map", "rel"):
-        module.refuse(node, "its keys are not given", "write Map[Key, Value] or Rel[Key]")
-    if role == "seq":
-        module.refuse(node, "its entries are not given", SEQUENCE)
-
-
-def _ghost(node: ast.expr, found: FieldType, module: Module) -> FieldType:
-    if found.ghost or found.flag:
-        module.refuse(node, "a Ghost holds a plain field", "write Ghost[Map[...]] or Ghost[Rel[...]]")
-    if found.index is not None:
-        problem = "a ghost must not cut a step, as a full sequence does"
-        module.refuse(node, problem, "record a relation: Ghost[Rel[...]]")
-    return attrs.evolve(found, ghost=True)
-
-
-def _map_type(keys: ast.expr, held: ast.expr, module: Module, types: Types) -> FieldType:
-    if isinstance(held, ast.Subscript) and isinstance(held.value, ast.Name | ast.Attribute):
-        role = getattr(resolve(held.value, module), MARK, None)
-        if role in ("map", "rel"):
-            outer = type_remedies.keys_text(keys)
-            module.refuse(held, *type_remedies.of_map_in_map(outer, held, role))
-        if role == "seq":
-            return _sequence_type(held, _map_keys(keys, module, types), module, types)
-    return FieldType(_map_keys(keys, module, types), scalar(held, module, types))
-
-
-def _sequence_type(node: ast.Subscript, keys: tuple[Key, ...], module: Module, types: Types) -> FieldType:
-    """The type of ``Seq[Value, Index]``, for each of the keys."""
-    if not isinstance(node.slice, ast.Tuple) or len(node.slice.elts) != 2:
-        module.refuse(node, "a Seq has a type of entries and an index", SEQUENCE)
-    entry, bound = node.slice.elts
-    index = key(bound, module, types)
-    if not isinstance(index, NatType):
-        module.refuse(bound, f"{index} cannot be the index of a sequence", SEQUENCE)
-    value = scalar(entry, module, types)
-    if isinstance(value, OptionalType):
-        module.refuse(entry, "an entry of a sequence is never None", f"write Seq[{value.of}, {index}]")
-    return FieldType((*keys, index), OptionalType(value), index=index)
-
-
-def _map_keys(node: ast.expr, module: Module, types: Types) -> tuple[Key, ...]:
-    match node:
-        case ast.Subscript(value=value, slice=inner) if resolve(value, module) is tuple:
-            return _keys(node, inner, module, types)
-    return (key(node, module, types),)
-
-
-def _keys(node: ast.expr, inner: ast.expr, module: Module, types: Types) -> tuple[Key, ...]:
-    parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
-    if not parts:
-        module.refuse(node, "it has no keys", "declare a plain field, or give it a key")
-    return tuple(key(part, module, types) for part in parts)
-
-
-def _annotated(origin: object, word: str) -> bool:
-    """Whether a type is ``Annotated`` with the word, as ``Ghost`` and ``Flag`` are."""
-    return word in getattr(origin, "__metadata__", ())

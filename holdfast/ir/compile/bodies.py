@@ -8,20 +8,21 @@ in the procedure cannot change them.
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import attrs
 
 from holdfast.ir.compile.annotations import scalar
-from holdfast.ir.compile.context import Context, Env
+from holdfast.ir.compile.context import Context, Env, RecordValue
 from holdfast.ir.compile.conversions import fit
 from holdfast.ir.compile.expressions import Expressions
 from holdfast.ir.compile.helpers import check_reached, helper_env, join_rest, unpacked
 from holdfast.ir.compile.known_optionals import after_write, when_false, when_true
+from holdfast.ir.compile.records import members, value_of, variables
 from holdfast.ir.compile.sequences import SequenceCells, clear_all, copy, sequence, sequence_field, write
 from holdfast.ir.compile.source import Member
-from holdfast.ir.expr import Expr, Lit, Name, Read, walk
-from holdfast.ir.names import length_name
+from holdfast.ir.expr import Expr, Lit, Read, walk
+from holdfast.ir.names import UniqueName
 from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, statements
 from holdfast.ir.types import EnumType, NoneType, Scalar
 
@@ -50,8 +51,8 @@ class BodyCompiler:
         self.context = context
         self.expressions = Expressions(context)
 
-    def body(self, member: Member, params: dict[str, Expr]) -> tuple[Stmt, ...]:
-        """The statements of a method. ``params``: the expression for each parameter."""
+    def body(self, member: Member, params: Mapping[str, Expr | RecordValue]) -> tuple[Stmt, ...]:
+        """The statements of a method. ``params``: the value of each parameter."""
         receiver = member.node.args.args[0].arg
         env = Env(member.module, {receiver: False}, params, frozenset(), (member.name,))
         return tuple(self._sequence(member.node.body, env, in_loop=False))
@@ -141,6 +142,9 @@ class BodyCompiler:
         at = env.module.place(stmt)
         match target:
             case ast.Name(id=name):
+                whole = self.expressions.record(value, env) if isinstance(value, ast.expr) else None
+                if whole is not None:
+                    return self._let_record(stmt, name, whole, env)
                 return self._let(stmt, name, self._compiled(value, env), env)
             case ast.Subscript() | ast.Attribute() if (found_ := sequence(self.expressions, target, env)) is not None:
                 if not isinstance(value, ast.expr):
@@ -168,8 +172,9 @@ class BodyCompiler:
 
     def _resized(self, made: list[Stmt], found: SequenceCells, env: Env) -> tuple[list[Stmt], Env]:
         """Statements that change a sequence, and the environment after them."""
-        known = after_write(after_write(env.known, found.var), length_name(found.var))
-        return made, attrs.evolve(env, known=known)
+        for var in found.variables:
+            env = attrs.evolve(env, known=after_write(env.known, var))
+        return made, env
 
     def _value(self, value: ast.expr | Expr, kind: Scalar, env: Env, what: str, stmt: ast.AST) -> Expr:
         place = value if isinstance(value, ast.expr) else stmt
@@ -194,6 +199,22 @@ class BodyCompiler:
             env = env.knowing(frozenset({local}))
         return [Let(local.name, value, env.module.place(stmt))], env
 
+    def _let_record(self, stmt: ast.AST, name: str, value: RecordValue, env: Env) -> tuple[list[Stmt], Env]:
+        """A local for each part of a record."""
+        if name in env.names:
+            env.module.refuse(stmt, f"{name} has a value already", "a local is assigned once: use another name")
+        env.check_free(stmt, name)
+        parts = [
+            self.expressions.local(UniqueName(f"{name}_{part}", f"{name}.{part}"), each)
+            for part, each in zip(value.kind.names, value.parts, strict=True)
+        ]
+        at = env.module.place(stmt)
+        made: list[Stmt] = [Let(local.name, each, at) for local, each in zip(parts, value.parts, strict=True)]
+        env = env.bind(name, RecordValue(value.kind, tuple(parts), value.optional))
+        # A local has the value of an Optional that is not None here.
+        known = (local for local, each in zip(parts, value.parts, strict=True) if each in env.known)
+        return made, env.knowing(frozenset(known))
+
     # Loops ----------------------------------------------------------------------------------------------------
 
     def _loop(self, stmt: ast.For, env: Env) -> tuple[list[Stmt], Env]:
@@ -204,13 +225,19 @@ class BodyCompiler:
         if stmt.target.id in env.names:
             env.module.refuse(stmt.target, f"{stmt.target.id} has a value already", "use another name")
         env.check_free(stmt.target, stmt.target.id)
-        domain = self.expressions.domain(stmt.iter, env)
-        unique = self.expressions.fresh(stmt.target.id)
+        visited = members(self.expressions, stmt.iter, env)
+        kind = self.expressions.domain_or_record(stmt.iter, env) if visited is None else visited.kind
+        names = variables(self.expressions, kind, stmt.target.id)
         # The facts from before the loop hold in each iteration: ``check_loops`` refuses to read a cell that another
         # iteration writes.
-        inner = env.bind(stmt.target.id, Name(unique, domain))
+        inner = env.bind(stmt.target.id, value_of(kind, names))
+        at = env.module.place(stmt)
         body = self._sequence(stmt.body, inner, in_loop=True)
-        return [For(unique, domain, tuple(body), env.module.place(stmt))], _forget(body, env)
+        if visited is not None:
+            body = [If(visited.test(names), tuple(body), (), at)]
+        for name, domain in reversed(names):
+            body = [For(name, domain, tuple(body), at)]
+        return body, _forget(body, env)
 
     # Calls ----------------------------------------------------------------------------------------------------
 
@@ -276,9 +303,8 @@ class BodyCompiler:
             env.module.refuse(call, "this empties the same sequences each time", "move it out of the loop")
         if call.args or call.keywords:
             env.module.refuse(call, "clear takes no value", "write .clear()")
-        made = clear_all(name, self.context.fields[name], env.module.place(call))
-        known = after_write(after_write(env.known, name), length_name(name))
-        return made, attrs.evolve(env, known=known)
+        made = clear_all(name, self.context.fields[name].kind, env.module.place(call))
+        return made, _forget(made, env)
 
     def _procedure(self, call: ast.Call, name: str, state: str, env: Env, in_loop: bool) -> tuple[list[Stmt], Env]:
         member, args, inner = helper_env(self.expressions, call, name, env.states[state], env)
@@ -287,6 +313,10 @@ class BodyCompiler:
             env.module.refuse(call, f"what {name} returns is not used", "use its value, or annotate it `-> None`")
         made: list[Stmt] = []
         for param, arg in args.items():
+            if isinstance(arg, RecordValue):
+                lets, inner = self._let_record(call, param, arg, inner)
+                made += lets
+                continue
             bound = arg  # an argument that reads no cell cannot change, so it needs no local
             if any(isinstance(part, Read) for part in walk(arg)):
                 bound = self.expressions.local(param, arg)

@@ -1,4 +1,4 @@
-"""What to write instead of an operator or a function of Python that is outside the language."""
+"""What to write instead of a construct, an operator or a function of Python that is outside the language."""
 
 from __future__ import annotations
 
@@ -51,3 +51,28 @@ def _count(arg: ast.expr | None, fields: Mapping[str, StateField]) -> str:
             if isinstance(field.value, OptionalType):
                 return f"`count({cell} is not None {loops})`"
     return "`count(... for x in Sort)`"
+
+
+def of_construct(node: ast.expr) -> Advice:
+    """The advice for a construct that the language lacks."""
+    match node:
+        case ast.Lambda():
+            return "a lambda is outside the language", "write a helper method"
+        case ast.List() | ast.Set() | ast.Dict() | ast.ListComp() | ast.SetComp() | ast.DictComp():
+            return (
+                "collections are outside the language",
+                "declare a field: a Seq for a list, a Rel for a set, a Map for a dictionary",
+            )
+        case ast.Tuple():
+            return "a tuple is not a value", "use several fields, or a Map with tuple keys"
+        case ast.GeneratorExp():
+            return "a generator stands alone", "pass it to all, any, count, sum, min or max"
+        case ast.JoinedStr() | ast.FormattedValue():
+            return "text is outside the language", "use an Enum"
+        case ast.NamedExpr():
+            return "an assignment inside an expression", "assign a local on a line of its own"
+        case ast.Await() | ast.Yield() | ast.YieldFrom():
+            return "a model does not wait", "write two actions"
+        case ast.Starred():
+            return "an unpacking", "name the values"
+    return "this construct is outside the language", "use comparisons, and, or, not, if-else, all, any, + and -"

@@ -7,6 +7,8 @@ import ast
 from holdfast.ir.compile.context import Compiler, Env
 from holdfast.ir.compile.conversions import comparable, plain_if_known
 from holdfast.ir.compile.known_optionals import when_true
+from holdfast.ir.compile.records import equal as same_parts
+from holdfast.ir.compile.records import is_none
 from holdfast.ir.compile.sequences import contains, equal, sequence
 from holdfast.ir.compile.source import excerpt
 from holdfast.ir.expr import And, Compare, CompareOp, Expr, IsNone, Not, Or, Unwrap
@@ -56,6 +58,11 @@ def _part(compiler: Compiler, node: ast.Compare, left: ast.expr, op: ast.cmpop, 
 def _none_test(compiler: Compiler, node: ast.Compare, left: ast.expr, op: ast.cmpop, right: ast.expr, env: Env) -> Expr:
     if not (isinstance(right, ast.Constant) and right.value is None):
         env.module.refuse(node, "`is` compares with None only", "use ==")
+    held = compiler.record(left, env)
+    if held is not None and not held.optional:
+        env.module.refuse(node, f"{excerpt(left)} is {held.kind}, never None", "drop the test")
+    if held is not None:
+        return is_none(held) if isinstance(op, ast.Is) else Not(is_none(held))
     arg = compiler.expression(left, env)
     if not isinstance(arg.type, OptionalType):
         env.module.refuse(node, f"{excerpt(left)} is {arg.type}, never None", "drop the test, or declare it `| None`")
@@ -65,9 +72,8 @@ def _none_test(compiler: Compiler, node: ast.Compare, left: ast.expr, op: ast.cm
 def _compared(
     compiler: Compiler, node: ast.Compare, left: ast.expr, sign: CompareOp, right: ast.expr, env: Env
 ) -> Expr:
-    held = sequence(compiler, left, env) if sign in EQUALITIES else None
-    if held is not None:
-        same = equal(compiler, held, right, env)
+    same = _same(compiler, left, right, env) if sign in EQUALITIES else None
+    if same is not None:
         return same if sign == "==" else Not(same)
     one, two = compiler.expression(left, env), compiler.expression(right, env)
     if one.type == two.type and sign in EQUALITIES and isinstance(one.type, OptionalType):
@@ -94,6 +100,15 @@ def _compared(
     if not comparable(one.type, two.type):
         env.module.refuse(node, f"{one.type} is compared with {two.type}", "compare values of one type")
     return Compare(sign, one, two)
+
+
+def _same(compiler: Compiler, left: ast.expr, right: ast.expr, env: Env) -> Expr | None:
+    """That two records or sequences are equal; None if the left side is neither."""
+    whole = compiler.record(left, env)
+    if whole is not None:
+        return same_parts(compiler, whole, right, env)
+    held = sequence(compiler, left, env)
+    return None if held is None else equal(compiler, held, right, env)
 
 
 def _may_hold(optional: OptionalType, plain: Expr) -> bool:

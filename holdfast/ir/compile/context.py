@@ -8,7 +8,8 @@ from typing import Protocol
 
 import attrs
 
-from holdfast.ir.compile.annotations import Types
+from holdfast.ir.compile.annotations import RecordType, Types
+from holdfast.ir.compile.field_types import FieldType, Shape
 from holdfast.ir.compile.known_optionals import Facts
 from holdfast.ir.compile.source import Member, Module, SourceField
 from holdfast.ir.expr import Expr, Name
@@ -17,17 +18,41 @@ from holdfast.ir.types import Key, NatType, Scalar
 
 
 @attrs.frozen
+class RecordValue:
+    """A record: a value for each part. If it is ``optional``, all parts are None together, or none of them."""
+
+    kind: RecordType
+    parts: tuple[Expr, ...]
+    optional: bool = False
+
+
+@attrs.frozen
 class StateField:
-    """A field as expressions see it.
+    """A field as expressions see it. ``flag``: the value of a flag, or None for a variable."""
 
-    ``flag``: the value of a flag, or None for a variable. ``index``: the last key of a sequence, or None.
-    """
-
-    keys: tuple[Key, ...]
-    value: Scalar
+    kind: FieldType
     flag: bool | None
     source: SourceField
-    index: NatType | None = None
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The types of the keys of its variable."""
+        return self.kind.keys
+
+    @property
+    def value(self) -> Scalar:
+        """The type of its cells."""
+        return self.kind.value
+
+    @property
+    def index(self) -> NatType | None:
+        """The last key of a sequence, or None."""
+        return self.kind.index
+
+    @property
+    def shape(self) -> Shape:
+        """The keys as they are written."""
+        return self.kind.shape
 
 
 @attrs.frozen
@@ -44,7 +69,7 @@ class Context:
     def keys(self) -> dict[str, tuple[Key, ...]]:
         """The types of the keys of each variable."""
         lengths = {length_name(name): field.keys[:-1] for name, field in self.fields.items() if field.index is not None}
-        return {name: field.keys for name, field in self.fields.items()} | lengths
+        return {var: field.keys for name, field in self.fields.items() for var in field.kind.cells(name)} | lengths
 
 
 @attrs.frozen
@@ -58,11 +83,11 @@ class Env:
 
     module: Module
     states: Mapping[str, bool]
-    names: Mapping[str, Expr]
+    names: Mapping[str, Expr | RecordValue]
     known: Facts
     inlined: tuple[str, ...] = ()
 
-    def bind(self, name: str, expr: Expr) -> Env:
+    def bind(self, name: str, expr: Expr | RecordValue) -> Env:
         """The environment with one more name."""
         return attrs.evolve(self, names={**self.names, name: expr})
 
@@ -92,11 +117,17 @@ class Compiler(Protocol):
 
     def test(self, node: ast.expr, env: Env) -> Expr: ...
 
+    def record(self, node: ast.expr, env: Env) -> RecordValue | None: ...
+
     def fresh(self, name: str) -> str: ...
 
     def role(self, node: ast.expr, env: Env) -> object: ...
 
+    def keys(self, node: ast.Subscript, shape: Shape, name: str, env: Env) -> tuple[Expr, ...]: ...
+
     def domain(self, node: ast.expr, env: Env) -> Key: ...
+
+    def domain_or_record(self, node: ast.expr, env: Env) -> Key | RecordType: ...
 
     def check_eager(self, expr: Expr, node: ast.AST, env: Env) -> None: ...
 

@@ -11,19 +11,20 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from holdfast.ir.compile.annotations import BUILTINS, key, resolve
-from holdfast.ir.compile.builtin_remedies import of_call
+from holdfast.ir.compile import records
+from holdfast.ir.compile.annotations import BUILTINS, RecordType, key, resolve
+from holdfast.ir.compile.builtin_remedies import of_call, of_construct
 from holdfast.ir.compile.comparisons import comparison
 from holdfast.ir.compile.constants import constant
-from holdfast.ir.compile.context import Context, Env, StateField
+from holdfast.ir.compile.context import Context, Env, RecordValue, StateField
 from holdfast.ir.compile.conversions import choose, fit, plain_if_known
+from holdfast.ir.compile.field_types import Shape
 from holdfast.ir.compile.folds import absolute, arithmetic, count, extremum, literal, quantified, total
 from holdfast.ir.compile.helpers import helper_value
 from holdfast.ir.compile.known_optionals import when_false, when_true
 from holdfast.ir.compile.orders import ENDS, NEIGHBOURS, end, length, neighbour
 from holdfast.ir.compile.results import reads_computed_key
 from holdfast.ir.compile.sequences import (
-    attribute,
     call,
     entry,
     refuse_whole,
@@ -32,7 +33,7 @@ from holdfast.ir.compile.sequences import (
 )
 from holdfast.ir.expr import TRUE, And, Expr, Lit, Name, Not, Or, Read, Ruled
 from holdfast.ir.marks import MARK
-from holdfast.ir.names import UniqueName
+from holdfast.ir.names import UniqueName, source_name
 from holdfast.ir.types import BOOL, NONE, EnumType, Key, NumberType, OptionalType
 
 # A name has no dash, so that a side of ``holdfast diff`` such as MODEL-first-ST-14 can be read in one way only.
@@ -64,7 +65,7 @@ class Expressions:
         candidate, number = name, 1
         while candidate in self._taken:
             number += 1
-            candidate = UniqueName(f"{name}_{number}", name)
+            candidate = UniqueName(f"{name}_{number}", source_name(name))
         self._taken.add(candidate)
         return candidate
 
@@ -188,7 +189,19 @@ class Expressions:
                 return arithmetic(self, node, env)
             case ast.Call():
                 return self._call(node, env)
-        return env.module.refuse(node, *_outside(node))
+        return env.module.refuse(node, *of_construct(node))
+
+    def record(self, node: ast.expr, env: Env) -> RecordValue | None:
+        """The record that an expression stands for, or None if it is something else."""
+        found = records.named(self, node, env)
+        if found is None and isinstance(node, ast.Attribute | ast.Subscript):
+            held = entry(self, node, env)
+            return held if isinstance(held, RecordValue) else None
+        return found
+
+    def _single(self, found: Expr | RecordValue, node: ast.expr, env: Env) -> Expr:
+        """The value, which is no record."""
+        return records.refuse_whole(found, node, env) if isinstance(found, RecordValue) else found
 
     def _constant(self, node: ast.Constant, env: Env) -> Expr:
         match node.value:
@@ -204,7 +217,7 @@ class Expressions:
 
     def _name(self, node: ast.expr, name: str, env: Env) -> Expr:
         if name in env.names:
-            return env.names[name]
+            return self._single(env.names[name], node, env)
         if name in env.states:
             env.module.refuse(node, "a state is not a value", f"name a field: {name}.field")
         found = constant(self.context, node, name, env)
@@ -241,8 +254,10 @@ class Expressions:
                     return Lit(node.attr, kind)
                 if node.attr in ENDS:
                     return end(self, node, kind, env)
-            case ast.Attribute() | ast.Subscript() if (found := sequence(self, node.value, env)) is not None:
-                return attribute(found, node, env)
+            case ast.Attribute() | ast.Subscript() if (found := entry(self, node, env)) is not None:
+                return self._single(found, node, env)
+            case _ if (held := self.record(node.value, env)) is not None:
+                return records.part(held, node, env)
             case _ if node.attr in NEIGHBOURS:
                 return neighbour(self, node, env)
         return env.module.refuse(
@@ -265,9 +280,9 @@ class Expressions:
         return field
 
     def _subscript(self, node: ast.Subscript, env: Env) -> Expr:
-        of = sequence(self, node.value, env) if isinstance(node.value, ast.Attribute | ast.Subscript) else None
-        if of is not None:
-            return entry(self, of, node, env)
+        held = entry(self, node, env)
+        if held is not None:
+            return self._single(held, node, env)
         if sequence(self, node, env) is not None:
             refuse_whole(node, env)
         match node.value:
@@ -282,15 +297,21 @@ class Expressions:
         field = self._field(node.value, env)
         if not field.keys:
             env.module.refuse(node, f"{node.value.attr} is not a map", f"write self.{node.value.attr}")
+        return node.value.attr, self.keys(node, field.shape, node.value.attr, env), field
+
+    def keys(self, node: ast.Subscript, shape: Shape, name: str, env: Env) -> tuple[Expr, ...]:
+        """The keys of a cell of the field ``name``. A computed number may lie beyond its bound: see ``key_bounds``."""
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        if len(parts) != len(field.keys):
-            wanted = ", ".join(str(kind) for kind in field.keys)
-            env.module.refuse(node, f"{len(parts)} keys are given", f"{node.value.attr} takes [{wanted}]")
-        keys = []
-        for part, kind in zip(parts, field.keys, strict=True):
-            # A computed number may lie beyond the bound: see ``key_bounds``.
-            keys.append(fit(self.expression(part, env), kind, part, env, what=f"a key of {node.value.attr}"))
-        return node.value.attr, tuple(keys), field
+        if len(parts) != len(shape):
+            wanted = ", ".join(str(kind) for kind in shape)
+            env.module.refuse(node, f"{len(parts)} keys are given", f"{name} takes [{wanted}]")
+        keys: list[Expr] = []
+        for part, kind in zip(parts, shape, strict=True):
+            if isinstance(kind, RecordType):
+                keys += records.of_kind(self, kind, part, env).parts
+            else:
+                keys.append(fit(self.expression(part, env), kind, part, env, what=f"a key of {name}"))
+        return tuple(keys)
 
     def _connective(self, conjunction: bool, values: Sequence[ast.expr], env: Env) -> Expr:
         args: list[Expr] = []
@@ -316,6 +337,9 @@ class Expressions:
                 return helper_value(self, node, name, env.states[state], env)
             case ast.Attribute(value=value, attr=name) if (found := sequence(self, value, env)) is not None:
                 return call(self, found, name, node, env)
+        made = self.record(node, env)
+        if made is not None:
+            records.refuse_whole(made, node, env)
         role = self.role(node.func, env)
         if isinstance(role, str) and role in HANDLERS:
             if node.keywords and role not in ("min", "max"):
@@ -338,6 +362,11 @@ class Expressions:
             env.module.refuse(node, "a loop runs over a whole type", "write `for x in Sort` and filter with `if`")
         return key(node, env.module, self.context.types)
 
+    def domain_or_record(self, node: ast.expr, env: Env) -> Key | RecordType:
+        """The type that a loop or a comprehension runs over, which may be a record."""
+        found = records.record_type(self.context.types, node, env)
+        return self.domain(node, env) if found is None else found
+
 
 HANDLERS: dict[str, Callable[[Expressions, ast.Call, Env], Expr]] = {
     "all": quantified,
@@ -359,28 +388,3 @@ def _root(node: ast.expr) -> str | None:
     while isinstance(node, ast.Attribute):
         node = node.value
     return node.id if isinstance(node, ast.Name) else None
-
-
-def _outside(node: ast.expr) -> tuple[str, str]:
-    """The problem and the remedy for a construct that the language lacks."""
-    match node:
-        case ast.Lambda():
-            return "a lambda is outside the language", "write a helper method"
-        case ast.List() | ast.Set() | ast.Dict() | ast.ListComp() | ast.SetComp() | ast.DictComp():
-            return (
-                "collections are outside the language",
-                "declare a field: a Seq for a list, a Rel for a set, a Map for a dictionary",
-            )
-        case ast.Tuple():
-            return "a tuple is not a value", "use several fields, or a Map with tuple keys"
-        case ast.GeneratorExp():
-            return "a generator stands alone", "pass it to all, any, count, sum, min or max"
-        case ast.JoinedStr() | ast.FormattedValue():
-            return "text is outside the language", "use an Enum"
-        case ast.NamedExpr():
-            return "an assignment inside an expression", "assign a local on a line of its own"
-        case ast.Await() | ast.Yield() | ast.YieldFrom():
-            return "a model does not wait", "write two actions"
-        case ast.Starred():
-            return "an unpacking", "name the values"
-    return "this construct is outside the language", "use comparisons, and, or, not, if-else, all, any, + and -"

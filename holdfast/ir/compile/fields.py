@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator, Mapping
 
-from holdfast.ir.compile.annotations import FieldType
+from holdfast.ir.compile.field_types import FieldType
 from holdfast.ir.compile.refusals import Refusals
 from holdfast.ir.compile.source import ClassSource, SourceField
 from holdfast.ir.names import length_name
@@ -19,9 +19,10 @@ def check_field(field: SourceField, kind: FieldType, taken: Collection[str]) -> 
         module.refuse(node, "a field's name begins with an underscore", "give it a public name", name)
     if node.value is not None:
         module.refuse(node, "a field has no default", "set it in an @init method", name)
-    length = length_name(name)
-    if kind.index is not None and length in taken:
-        module.refuse(node, f"its length is called {length}, and so is another member of the model", "rename one", name)
+    for made in (*kind.cells(name), length_name(name)) if kind.index is not None else ():
+        if made != name and made in taken:
+            problem = f"it has a variable {made}, and another member of the model has this name"
+            module.refuse(node, problem, "rename one", name)
 
 
 def variables_of(
@@ -41,7 +42,8 @@ def variables_of(
             continue
         field = source.fields[name]
         at = field.module.place(field.node)
-        unset = name not in written and name not in initialised
+        cells = kind.cells(name)
+        unset = not any(var in written or var in initialised for var in cells)
         if kind.index is None:
             yield Var(name, kind.keys, kind.value, kind.ghost, name not in written, unset, at)
             continue
@@ -51,8 +53,9 @@ def variables_of(
                 field.module.refuse(field.node, "nothing empties this sequence", remedy, name)
         length = length_name(name)
         # A scope cannot give the entries of a sequence.
-        yield Var(name, kind.keys, kind.value, kind.ghost, name not in written, False, at)
-        yield Var(length, kind.keys[:-1], kind.index, False, length not in written, False, at, name)
+        for var, value in cells.items():
+            yield Var(var, kind.keys, value, False, var not in written, False, at, entries_of=name)
+        yield Var(length, kind.keys[:-1], kind.index, False, length not in written, False, at, length_of=name)
 
 
 def _may_be_set(name: str, source: ClassSource, refusals: Refusals) -> bool:

@@ -13,6 +13,7 @@ from holdfast.ir.compile.context import Compiler, Env
 from holdfast.ir.compile.conversions import comparable, plain_if_known, unit
 from holdfast.ir.compile.known_optionals import when_true
 from holdfast.ir.compile.orders import remainder
+from holdfast.ir.compile.records import members, value_of, variables
 from holdfast.ir.expr import (
     TRUE,
     ZERO,
@@ -23,7 +24,6 @@ from holdfast.ir.expr import (
     Fold,
     Implies,
     Lit,
-    Name,
     Quantified,
 )
 from holdfast.ir.types import EnumType, IntType, NatType, NumberType, OptionalType, SortType
@@ -112,10 +112,11 @@ def _bindings(
         if not isinstance(part.target, ast.Name) or part.is_async:
             env.module.refuse(part.target, "one variable is bound at a time", "write `for x in A for y in B`")
         env.check_free(part.target, part.target.id)
-        domain = compiler.domain(part.iter, env)
-        name = compiler.fresh(part.target.id)
-        env = env.bind(part.target.id, Name(name, domain))
-        filters: list[Expr] = []
+        visited = members(compiler, part.iter, env)
+        kind = compiler.domain_or_record(part.iter, env) if visited is None else visited.kind
+        names = variables(compiler, kind, part.target.id)
+        env = env.bind(part.target.id, value_of(kind, names))
+        filters: list[Expr] = [] if visited is None else [visited.test(names)]
         # In Python the names that a comprehension binds are local to it. So a name that a later `for` binds has no
         # value in this filter, even if it has one outside.
         unbound = set(targets[position + 1 :]) - set(targets[: position + 1])
@@ -123,6 +124,8 @@ def _bindings(
             filters.append(compiler.condition(cond, env.without(unbound)))
             env = env.knowing(when_true(filters[-1]))
         where = TRUE if not filters else filters[0] if len(filters) == 1 else And(tuple(filters))
+        *outer, (name, domain) = names  # several for a record: all parts are bound before the filter
+        found += [(each, key, TRUE) for each, key in outer]
         found.append((name, domain, where))
     return found, env
 
@@ -178,7 +181,12 @@ def extremum(compiler: Compiler, node: ast.Call, env: Env) -> Expr:
         env.module.refuse(node, "it has no value when nothing is chosen", f"give one: {kind}(..., default=Epoch(0))")
     if len(generator.generators) > 1:
         env.module.refuse(node, "it runs over two variables", f"nest them: {kind}({kind}(... for y in B) for x in A)")
-    [(name, domain, where)], inner = _bindings(compiler, generator, env)
+    bindings, inner = _bindings(compiler, generator, env)
+    if len(bindings) > 1:
+        env.module.refuse(
+            node, "it runs over a record", f"nest one {kind} for each part: {kind}({kind}(...) for x in A)"
+        )
+    [(name, domain, where)] = bindings
     value, default = _number(compiler, generator.elt, inner), _number(compiler, node.keywords[0].value, env)
     if not comparable(value.type, default.type):
         env.module.refuse(node, f"the default is {default.type}, the values {value.type}", "make both the same type")

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import attrs
 
 from holdfast.ir.compile.annotations import scalar
-from holdfast.ir.compile.context import Compiler, Env
+from holdfast.ir.compile.context import Compiler, Env, RecordValue
 from holdfast.ir.compile.conversions import choose, fit, plain_if_known, unit
 from holdfast.ir.compile.known_optionals import when_false, when_true
+from holdfast.ir.compile.records import of_kind
 from holdfast.ir.compile.source import Member, excerpt
 from holdfast.ir.expr import Expr
 from holdfast.ir.types import INT, NoneType
@@ -30,7 +31,7 @@ WHOLE = TuplePart(0, 0)
 
 def helper_env(
     compiler: Compiler, node: ast.Call, name: str, old: bool, env: Env
-) -> tuple[Member, dict[str, Expr], Env]:
+) -> tuple[Member, dict[str, Expr | RecordValue], Env]:
     """The helper of that name, its arguments by parameter, and the environment of its body.
 
     The environment does not have the parameters yet: the caller binds them to the arguments or to locals. ``old``:
@@ -53,12 +54,16 @@ def helper_env(
     if len(node.args) > len(params) or len(given) != len(params):
         wanted = ", ".join(param.arg for param in params)
         env.module.refuse(node, f"{name} takes ({wanted})", "pass exactly these")
-    args: dict[str, Expr] = {}
+    args: dict[str, Expr | RecordValue] = {}
     for param in params:
         if param.annotation is None:
             member.module.refuse(
                 param, "a state cannot be passed as an argument", "call the helper on it: old.helper(...)"
             )
+        whole = compiler.context.types.record_named(param.annotation, member.module)
+        if whole is not None:
+            args[param.arg] = of_kind(compiler, whole, given[param.arg], env)
+            continue
         kind = scalar(param.annotation, member.module, compiler.context.types)
         args[param.arg] = fit(
             compiler.expression(given[param.arg], env), kind, given[param.arg], env, what=f"{name}({param.arg})"
@@ -79,7 +84,8 @@ def helper_value(compiler: Compiler, node: ast.Call, name: str, old: bool, env: 
     if returns is None or (isinstance(returns, ast.Constant) and returns.value is None):
         env.module.refuse(node, f"{name} returns nothing", "call it on a line of its own, or annotate what it returns")
     for param, arg in args.items():
-        compiler.check_eager(arg, node, env)
+        for each in arg.parts if isinstance(arg, RecordValue) else (arg,):
+            compiler.check_eager(each, node, env)
         inner = inner.bind(param, arg)
     found = value_body(compiler, member.node.body, inner, member.node, part)
     if isinstance(returns, ast.Name) and returns.id == "int":
@@ -136,6 +142,10 @@ def value_body(compiler: Compiler, body: Sequence[ast.stmt], env: Env, owner: as
         match stmt:
             case ast.Pass() | ast.Expr(value=ast.Constant(value=str())):
                 continue
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if (
+                whole := compiler.record(value, env)
+            ) is not None:
+                env = _local_record(compiler, stmt, name, whole, env)
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 env = _local(compiler, stmt, name, compiler.expression(value, env), env)
             case ast.AnnAssign(target=ast.Name(id=name), annotation=note, value=ast.expr() as value):
@@ -174,6 +184,16 @@ def _local(compiler: Compiler, node: ast.stmt, name: str, value: Expr, env: Env)
     compiler.check_eager(value, node, env)
     if isinstance(value.type, NoneType):
         env.module.refuse(node, f"{name} would only ever be None", "write None where it is used")
+    return env.bind(name, value)
+
+
+def _local_record(compiler: Compiler, node: ast.stmt, name: str, value: RecordValue, env: Env) -> Env:
+    """The environment with one more local that is a record."""
+    if name in env.names:
+        env.module.refuse(node, f"{name} has a value already", "a local is assigned once: use another name")
+    env.check_free(node, name)
+    for each in value.parts:
+        compiler.check_eager(each, node, env)
     return env.bind(name, value)
 
 

@@ -6,7 +6,7 @@ import ast
 import itertools
 from collections.abc import Iterable, Sequence
 
-from holdfast.ir.compile.annotations import FieldType, Types, field_type, plain
+from holdfast.ir.compile.annotations import Types
 from holdfast.ir.compile.bodies import BodyCompiler
 from holdfast.ir.compile.checks import (
     check_assumption,
@@ -17,22 +17,25 @@ from holdfast.ir.compile.checks import (
     used_variables,
     written_variables,
 )
-from holdfast.ir.compile.context import Context, StateField
+from holdfast.ir.compile.context import Context, RecordValue, StateField
 from holdfast.ir.compile.expressions import Expressions
+from holdfast.ir.compile.field_types import FieldType, field_type
 from holdfast.ir.compile.fields import check_field, variables_of
 from holdfast.ir.compile.helpers import check_returns, parameters
 from holdfast.ir.compile.key_bounds import with_bounds
 from holdfast.ir.compile.outcomes import read_outcomes
 from holdfast.ir.compile.overrides import check_overrides
 from holdfast.ir.compile.properties import compile_property
+from holdfast.ir.compile.records import check_distinct, parameter
 from holdfast.ir.compile.refusals import Refusals
 from holdfast.ir.compile.rules import labelled_rules
 from holdfast.ir.compile.scopes import read_scopes
 from holdfast.ir.compile.simplify import fold_body
 from holdfast.ir.compile.source import ClassSource, Member, read_class
 from holdfast.ir.errors import ModelError, UsageError
-from holdfast.ir.expr import Expr, Name
+from holdfast.ir.expr import Expr
 from holdfast.ir.marks import ActionMark, InitMark, PropertyMark, VariantMark
+from holdfast.ir.names import source_name
 from holdfast.ir.stmt import Stmt
 from holdfast.ir.system import Action, Param, Property, Rule, System
 from holdfast.ir.types import EnumType, IntType, NatType, SortType
@@ -107,13 +110,10 @@ class _Compiler:
     def _context(self) -> Context:
         """A new context, without labels: a label must be unique within one choice of variants only."""
         fields = {
-            name: StateField(kind.keys, kind.value, self._flag(name, kind), self.source.fields[name], kind.index)
+            name: StateField(kind, (name in self.chosen) if kind.flag else None, self.source.fields[name])
             for name, kind in self.kinds.items()
         }
         return Context(self.types, fields, self.source.members, {})
-
-    def _flag(self, name: str, kind: FieldType) -> bool | None:
-        return name in self.chosen if kind.flag else None
 
     def system(self) -> System:
         """The system. If something is refused, what this leaves out may be missing in it."""
@@ -308,7 +308,7 @@ class _Compiler:
         if not isinstance(per, tuple):
             member.module.refuse(member.node, f"per is {per!r}, no tuple of names", 'write per=("n",)', f"def {name}")
         for word in per:
-            if word not in [param.name for param in params]:
+            if word not in names:
                 member.module.refuse(
                     member.node,
                     f"per names {word!r}, which is no parameter",
@@ -317,7 +317,8 @@ class _Compiler:
                 )
         body = fold_body(bodies.body(member, names))
         at = member.module.place(member.node)
-        action = Action(name, params, body, member.doc, at, mark.fair, mark.per, mark.idempotent)
+        chosen = tuple(param.name for word in mark.per for param in params if _belongs(param, word))
+        action = Action(name, params, body, member.doc, at, mark.fair, chosen, mark.idempotent)
         return with_bounds(action, context.keys)
 
     def _init(self, context: Context) -> Iterable[Action]:
@@ -325,7 +326,7 @@ class _Compiler:
         members = self._marked(InitMark)
         bodies = BodyCompiler(context)
         shared: dict[str, Param] = {}
-        judged: list[tuple[Member, dict[str, Expr]]] = []
+        judged: list[tuple[Member, dict[str, Expr | RecordValue]]] = []
         # All parameters get their names before any body is compiled, so that no local takes the name of a parameter of
         # another initial condition.
         for member in members:
@@ -344,7 +345,9 @@ class _Compiler:
         else:
             self.refusals.names.update(member.name for member in members)
 
-    def _choices(self, member: Member, expressions_: Expressions, shared: dict[str, Param]) -> dict[str, Expr]:
+    def _choices(
+        self, member: Member, expressions_: Expressions, shared: dict[str, Param]
+    ) -> dict[str, Expr | RecordValue]:
         """The parameters of one initial condition, which are added to ``shared``."""
         check_returns(member, "None")
         params, names = self._params(member, expressions_, shared)
@@ -360,22 +363,28 @@ class _Compiler:
 
     def _params(
         self, member: Member, expressions_: Expressions, shared: dict[str, Param] | None = None
-    ) -> tuple[tuple[Param, ...], dict[str, Expr]]:
-        """The parameters of a method, and the expression for each of them.
+    ) -> tuple[tuple[Param, ...], dict[str, Expr | RecordValue]]:
+        """The parameters of a method, and the value of each of them.
 
         ``shared``: the parameters of the initial conditions compiled before; parameters of one name are one choice.
         """
         params: list[Param] = []
-        names: dict[str, Expr] = {}
+        names: dict[str, Expr | RecordValue] = {}
         for arg in parameters(member):
             if arg.annotation is None:
                 member.module.refuse(arg, f"the parameter {arg.arg} has no type", f"write {arg.arg}: Type")
-            kind = plain(arg.annotation, member.module, self.types, f"the parameter {arg.arg}")
-            params.append(Param(arg.arg, kind))
-            if not shared or arg.arg not in shared:
-                expressions_.fresh(arg.arg)  # reserves the name
-            names[arg.arg] = Name(arg.arg, kind)
+            made, names[arg.arg] = parameter(expressions_, arg, member.module)
+            params += made
+            for param in made:
+                if not shared or param.name not in shared:
+                    expressions_.fresh(param.name)  # reserves the name
+        check_distinct(params, member.node, member.module, f"def {member.name}")
         return tuple(params), names
+
+
+def _belongs(param: Param, name: str) -> bool:
+    """Whether a parameter is the one of that name in the source, or a part of it."""
+    return source_name(param.name).partition(".")[0] == name
 
 
 def _first_line(doc: str) -> str:

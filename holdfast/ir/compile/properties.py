@@ -6,16 +6,16 @@ import ast
 import re
 from collections.abc import Sequence
 
-from holdfast.ir.compile.annotations import plain
-from holdfast.ir.compile.context import Context, Env
+from holdfast.ir.compile.context import Context, Env, RecordValue
 from holdfast.ir.compile.expressions import Expressions
 from holdfast.ir.compile.helpers import check_returns, parameters, value_body
 from holdfast.ir.compile.key_bounds import where_defined
 from holdfast.ir.compile.premises import premise_of
+from holdfast.ir.compile.records import check_distinct, parameter
 from holdfast.ir.compile.results import reads_computed_key
 from holdfast.ir.compile.simplify import simplify
 from holdfast.ir.compile.source import Member
-from holdfast.ir.expr import TRUE, Expr, Name, Ruled, walk
+from holdfast.ir.expr import TRUE, Expr, Ruled, walk
 from holdfast.ir.marks import PropertyMark
 from holdfast.ir.system import LIVENESS, Action, Param, Property
 from holdfast.ir.types import BOOL
@@ -31,12 +31,13 @@ def compile_property(member: Member, context: Context, actions: tuple[Action, ..
     expressions = Expressions(context)
     args, states = _states(member, mark)
     params: list[Param] = []
-    names: dict[str, Expr] = {}
+    names: dict[str, Expr | RecordValue] = {}
     for arg in args:
-        assert arg.annotation is not None
-        kind = plain(arg.annotation, member.module, context.types, f"the parameter {arg.arg}")
-        params.append(Param(expressions.fresh(arg.arg), kind))
-        names[arg.arg] = Name(arg.arg, kind)
+        made, names[arg.arg] = parameter(expressions, arg, member.module)
+        params += made
+        for param in made:
+            expressions.fresh(param.name)  # reserves the name
+    check_distinct(params, member.node, member.module, f"def {member.name}")
     if mark.of is not None:
         _check_of(member, mark.of, params, actions)
     check_returns(member, "tuple[bool, bool]" if mark.kind == "leads_to" else "bool")

@@ -25,7 +25,7 @@ from holdfast.ir.expr import (
     Wrap,
     children,
 )
-from holdfast.ir.names import UniqueName
+from holdfast.ir.names import UniqueName, length_name, source_name
 from holdfast.ir.stmt import Let, Stmt, statements
 from holdfast.ir.types import NatType, NumberType
 
@@ -104,10 +104,11 @@ def guarded(index: Expr, length: Read, cell: Read) -> IfElse:
 def is_guarded(expr: Expr) -> TypeGuard[IfElse]:
     """Whether an expression is such an entry: its test has the keys of its cell, and the cell exists where it holds.
 
-    For a length is at most the bound of the index. Only the length of a sequence has a ``UniqueName`` for a variable.
+    For a length is at most the bound of the index, and only the compiler names a variable as the length of a sequence.
     """
     match expr:
         case IfElse(And((Compare(">", Read(UniqueName() as name, keys) as length, index), _)), Read() as cell):
-            same = (cell.var, cell.keys, cell.old) == (name.source, (*keys, index), length.old)
-            return same and expr == guarded(index, length, cell)
+            sequence = name.source
+            same = (source_name(cell.var), cell.keys, cell.old) == (sequence, (*keys, index), length.old)
+            return same and name == length_name(sequence) and expr == guarded(index, length, cell)
     return False

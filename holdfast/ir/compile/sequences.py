@@ -1,7 +1,8 @@
 """Translates sequences: ``len(self.log[n])``, ``self.log[n].append(x)`` and the like.
 
-A sequence is two variables: its entries, in cells that are None from its length on, and its length. So equal sequences
-are equal states, and every operation becomes reads and writes of cells. An entry beyond the length is None, also at a
+A sequence is two variables: its entries, in cells that are None from its length on, and its length. If the entries are
+records, each part has a variable. So equal sequences are equal states, and every operation becomes reads and writes of
+cells. An entry beyond the length is None, also at a
 computed index, so a read cuts nothing. The length of a full sequence is the bound of the index; its last cell is never
 used.
 """
@@ -9,13 +10,15 @@ used.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Literal, NoReturn
 
 import attrs
 
-from holdfast.ir.compile.context import Compiler, Env, StateField
+from holdfast.ir.compile.context import Compiler, Env, RecordValue, StateField
 from holdfast.ir.compile.conversions import fit, plain_if_known
+from holdfast.ir.compile.field_types import FieldType
+from holdfast.ir.compile.records import of_kind
 from holdfast.ir.compile.results import guarded, reads_computed_key
 from holdfast.ir.compile.source import excerpt
 from holdfast.ir.errors import Place
@@ -34,11 +37,12 @@ from holdfast.ir.expr import (
     Read,
     Unwrap,
     Wrap,
+    conjunction,
     walk,
 )
 from holdfast.ir.names import length_name
 from holdfast.ir.stmt import Assign, Fill, For, Let, Stmt
-from holdfast.ir.types import INT, NatType, NumberType, OptionalType, Plain
+from holdfast.ir.types import INT, NatType, NumberType, OptionalType
 
 ONE = Lit(1, INT)
 PROPERTIES = ("first", "last")
@@ -49,36 +53,55 @@ USES = "len, ==, in, an index, first, last or starts_with"
 
 @attrs.frozen
 class SequenceCells:
-    """One sequence: the variable of its entries, and the keys before the index. ``old``: in the state before a step."""
+    """One sequence: the field, the keys before the index, and whether it is read in the state before a step."""
 
-    var: str
+    name: str
+    field: FieldType
     keys: tuple[Expr, ...]
-    entry: OptionalType
-    index: NatType
     old: bool
 
     @property
-    def kind(self) -> tuple[Plain, NatType]:
-        """The types of an entry and of the index."""
-        return self.entry.of, self.index
+    def index(self) -> NatType:
+        """The type of its index."""
+        assert self.field.index is not None
+        return self.field.index
+
+    @property
+    def cells(self) -> dict[str, OptionalType]:
+        """The variables of its entries: one, or one for each part of a record."""
+        return {var: kind for var, kind in self.field.cells(self.name).items() if isinstance(kind, OptionalType)}
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """All its variables."""
+        return (*self.cells, length_name(self.name))
+
+    @property
+    def entry(self) -> str:
+        """The type of an entry in words."""
+        return str(self.field.record or next(iter(self.cells.values())).of)
 
     @property
     def length(self) -> Read:
         """The number of entries."""
-        return Read(length_name(self.var), self.keys, self.index, self.old)
+        return Read(length_name(self.name), self.keys, self.index, self.old)
 
-    def cell(self, index: Expr) -> Read:
-        """The entry at an index that has a cell, or None."""
-        return Read(self.var, (*self.keys, index), self.entry, self.old)
+    def stored(self, index: Expr) -> tuple[Read, ...]:
+        """The cells at an index that has one."""
+        return tuple(Read(var, (*self.keys, index), kind, self.old) for var, kind in self.cells.items())
 
-    def at(self, index: Expr) -> Expr:
-        """The entry at a computed index, or None where the sequence has none."""
-        return guarded(index, self.length, self.cell(index))
+    def at(self, index: Expr) -> tuple[Expr, ...]:
+        """The entry at a computed index, or None where the sequence has none; the parts of a record."""
+        return tuple(guarded(index, self.length, cell) for cell in self.stored(index))
 
     @property
-    def last(self) -> Expr:
+    def last(self) -> tuple[Expr, ...]:
         """The last entry, or None."""
         return self.at(_one("-", self.length, self.index))
+
+    def value(self, parts: tuple[Expr, ...]) -> Expr | RecordValue:
+        """An entry as expressions see it."""
+        return parts[0] if self.field.record is None else RecordValue(self.field.record, parts, optional=True)
 
 
 def _one(op: Literal["+", "-"], value: Expr, index: NatType) -> Expr:
@@ -97,19 +120,13 @@ def sequence(compiler: Compiler, node: ast.expr, env: Env) -> SequenceCells | No
         return None
     assert isinstance(target, ast.Attribute)
     assert isinstance(target.value, ast.Name)
-    assert field.index is not None
-    wanted = field.keys[:-1]
-    parts = _keys_of(node) if isinstance(node, ast.Subscript) else []
+    wanted = field.shape[:-1]
     if isinstance(node, ast.Subscript) and not wanted:
         return None  # an entry of it
-    if len(parts) != len(wanted):
+    if len(_keys_of(node) if isinstance(node, ast.Subscript) else []) != len(wanted):
         _refuse_keys(target, wanted, node, env)
-    keys = tuple(
-        fit(compiler.expression(part, env), kind, part, env, what=f"a key of {target.attr}")
-        for part, kind in zip(parts, wanted, strict=True)
-    )
-    assert isinstance(field.value, OptionalType)
-    return SequenceCells(target.attr, keys, field.value, field.index, env.states[target.value.id])
+    keys = compiler.keys(node, wanted, target.attr, env) if isinstance(node, ast.Subscript) else ()
+    return SequenceCells(target.attr, field.kind, keys, env.states[target.value.id])
 
 
 def sequence_field(compiler: Compiler, node: ast.expr, env: Env) -> StateField | None:
@@ -138,23 +155,40 @@ def refuse_whole(node: ast.expr, env: Env) -> NoReturn:
 # Reading ------------------------------------------------------------------------------------------------------
 
 
-def entry(compiler: Compiler, found: SequenceCells, node: ast.Subscript, env: Env) -> Expr:
-    """``self.log[n][i]``: an entry, or None where there is none."""
+def entry(compiler: Compiler, node: ast.expr, env: Env) -> Expr | RecordValue | None:
+    """``self.log[n][i]``, ``self.log[n].first`` or ``.last``: an entry, or None where there is none.
+
+    The result is None if the expression is nothing of a sequence.
+    """
+    match node:
+        case ast.Subscript(value=ast.Attribute() | ast.Subscript() as of):
+            field = sequence_field(compiler, of, env)
+            if field is not None and len(field.shape) > 1:
+                return None  # one of several sequences
+            found = sequence(compiler, of, env)
+            return None if found is None else found.value(_at(compiler, found, node, env))
+        case ast.Attribute(value=ast.Attribute() | ast.Subscript() as of):
+            found = sequence(compiler, of, env)
+            return None if found is None else found.value(_end(found, node, env))
+    return None
+
+
+def _at(compiler: Compiler, found: SequenceCells, node: ast.Subscript, env: Env) -> tuple[Expr, ...]:
     parts = _keys_of(node)
     if len(parts) != 1 or isinstance(parts[0], ast.Slice):
         env.module.refuse(node, "an entry has one index", f"write {excerpt(node.value)}[i]")
     index = compiler.expression(parts[0], env)
     if isinstance(index, Lit) and isinstance(index.type, NumberType):
         return found.at(index)
-    index = fit(index, found.index, parts[0], env, what=f"an index of {found.var}")
+    index = fit(index, found.index, parts[0], env, what=f"an index of {found.name}")
     # Each value of the index's own type has a cell, and it is None beyond the length.
-    return found.cell(index) if isinstance(index, Name | Read) and index.type == found.index else found.at(index)
+    exists = isinstance(index, Name | Read) and index.type == found.index
+    return found.stored(index) if exists else found.at(index)
 
 
-def attribute(found: SequenceCells, node: ast.Attribute, env: Env) -> Expr:
-    """``self.log[n].first`` or ``self.log[n].last``."""
+def _end(found: SequenceCells, node: ast.Attribute, env: Env) -> tuple[Expr, ...]:
     if node.attr in PROPERTIES:
-        return found.cell(Lit(0, found.index)) if node.attr == "first" else found.last
+        return found.stored(Lit(0, found.index)) if node.attr == "first" else found.last
     if node.attr in (*READS, *WRITES):
         env.module.refuse(node, f"{node.attr} is a method", f"call it: {excerpt(node)}(...)")
     return env.module.refuse(node, f"a sequence has no {node.attr}", f"use {USES}")
@@ -179,27 +213,39 @@ def equal(compiler: Compiler, one: SequenceCells, node: ast.expr, env: Env) -> E
 
 def contains(compiler: Compiler, found: SequenceCells, node: ast.expr, env: Env) -> Expr:
     """``x in self.log[n]``."""
-    value = fit(plain_if_known(compiler.expression(node, env), env), found.entry.of, node, env, what="an entry")
-    compiler.check_eager(value, node, env)  # it is compared only with entries that exist
+    values = _new_entry(compiler, found, node, env)
+    for value in values:
+        compiler.check_eager(value, node, env)  # it is compared only with entries that exist
     name = compiler.fresh("each")
-    held = found.cell(Name(name, found.index))
-    same = Compare("==", Unwrap(held, found.entry.of), value)
-    return Quantified("any", name, found.index, And((Not(IsNone(held)), same)))
+    parts: list[Expr] = []
+    for held, value in zip(found.stored(Name(name, found.index)), values, strict=True):
+        assert isinstance(held.type, OptionalType)
+        parts += [Not(IsNone(held)), Compare("==", Unwrap(held, held.type.of), value)]
+    return Quantified("any", name, found.index, And(tuple(parts)))
+
+
+def _new_entry(compiler: Compiler, found: SequenceCells, node: ast.expr, env: Env) -> tuple[Expr, ...]:
+    """An expression as an entry: one value, or those of the parts of a record."""
+    if found.field.record is not None:
+        return of_kind(compiler, found.field.record, node, env).parts
+    [kind] = found.cells.values()
+    return (fit(plain_if_known(compiler.expression(node, env), env), kind.of, node, env, what="an entry"),)
 
 
 def _other(compiler: Compiler, found: SequenceCells, node: ast.expr, env: Env) -> SequenceCells:
     """A second sequence of the same type."""
     other = sequence(compiler, node, env)
     if other is None:
-        env.module.refuse(node, "this is no sequence", f"name a sequence of {found.entry.of}")
-    if other.kind != found.kind:
-        mine, theirs = (f"Seq[{of}, {index}]" for of, index in (found.kind, other.kind))
+        env.module.refuse(node, "this is no sequence", f"name a sequence of {found.entry}")
+    mine, theirs = (f"Seq[{each.entry}, {each.index}]" for each in (found, other))
+    if mine != theirs:
         env.module.refuse(node, f"{theirs} meets {mine}", "use sequences of one type")
     return other
 
 
 def _same(one: SequenceCells, two: SequenceCells, index: Expr) -> Expr:
-    return Compare("==", one.cell(index), two.cell(index))
+    cells = zip(one.stored(index), two.stored(index), strict=True)
+    return conjunction([Compare("==", left, right) for left, right in cells])
 
 
 def _all(compiler: Compiler, found: SequenceCells, claim: Callable[[Expr], Expr]) -> Expr:
@@ -230,31 +276,29 @@ def write(compiler: Compiler, found: SequenceCells, name: str, node: ast.Call, e
     length, index = found.length, found.index
     match name:
         case "append":
-            argument = _only(node, name, env)
-            value = fit(compiler.expression(argument, env), found.entry.of, argument, env, what="an entry")
-            longer = _one("+", length, index)
-            return [*made, _put(found, length, Wrap(value, found.entry), at), _resize(found, longer, at)]
+            values = _new_entry(compiler, found, _only(node, name, env), env)
+            wrapped = [Wrap(value, kind) for value, kind in zip(values, found.cells.values(), strict=True)]
+            return [*made, *_put(found, length, wrapped, at), _resize(found, _one("+", length, index), at)]
         case "pop_first":
-            shorter = _one("-", length, index)
             shifted = _each(compiler, found, lambda i: found.at(_one("+", i, index)), at)
-            return [*made, shifted, _resize(found, shorter, at)]
+            return [*made, shifted, _resize(found, _one("-", length, index), at)]
         case "truncate":
-            argument = _only(node, name, env)
-            kept = _number(compiler, found, argument, env)
+            kept = _number(compiler, found, _only(node, name, env), env)
             if any(isinstance(part, Read) for part in walk(kept)):
                 local = compiler.local("kept", kept)
                 made.append(Let(local.name, kept, at))
                 kept = local
-            fewer = Compare("<", kept, length)
             left = _each(compiler, found, lambda i: _before(kept, i, found), at)
+            fewer = Compare("<", kept, length)
             return [*made, left, _resize(found, IfElse(fewer, kept, length, NumberType(index.name)), at)]
-    return [*made, _each(compiler, found, lambda i: _none(found), at), _resize(found, Lit(0, index), at)]
+    return [*made, _each(compiler, found, lambda _: _nothing(found), at), _resize(found, Lit(0, index), at)]
 
 
-def clear_all(name: str, field: StateField, at: Place) -> list[Stmt]:
+def clear_all(name: str, field: FieldType, at: Place) -> list[Stmt]:
     """``self.log.clear()``: the sequences of all keys are empty."""
     assert field.index is not None
-    return [Fill(name, Lit(None, field.value), at), Fill(length_name(name), Lit(0, field.index), at)]
+    cells = [Fill(var, Lit(None, kind), at) for var, kind in field.cells(name).items()]
+    return [*cells, Fill(length_name(name), Lit(0, field.index), at)]
 
 
 def copy(compiler: Compiler, found: SequenceCells, node: ast.expr, stmt: ast.stmt, env: Env) -> list[Stmt]:
@@ -263,7 +307,7 @@ def copy(compiler: Compiler, found: SequenceCells, node: ast.expr, stmt: ast.stm
     other = _other(compiler, found, node, env)
     made, found = _settled(compiler, found, at)
     more, other = _settled(compiler, other, at)
-    return [*made, *more, _each(compiler, found, other.cell, at), _resize(found, other.length, at)]
+    return [*made, *more, _each(compiler, found, other.stored, at), _resize(found, other.length, at)]
 
 
 def _number(compiler: Compiler, found: SequenceCells, node: ast.expr, env: Env) -> Expr:
@@ -291,25 +335,27 @@ def _settled(compiler: Compiler, found: SequenceCells, at: Place) -> tuple[list[
     return made, attrs.evolve(found, keys=tuple(keys))
 
 
-def _before(length: Expr, index: Expr, found: SequenceCells) -> Expr:
+def _before(length: Expr, index: Expr, found: SequenceCells) -> tuple[Expr, ...]:
     """The entry at an index below a length, None at other indices."""
-    return IfElse(Compare("<", index, length), found.cell(index), _none(found), found.entry)
+    below = Compare("<", index, length)
+    return tuple(IfElse(below, cell, Lit(None, cell.type), cell.type) for cell in found.stored(index))
 
 
-def _none(found: SequenceCells) -> Lit:
-    return Lit(None, found.entry)
+def _nothing(found: SequenceCells) -> tuple[Expr, ...]:
+    return tuple(Lit(None, kind) for kind in found.cells.values())
 
 
-def _put(found: SequenceCells, index: Expr, value: Expr, at: Place) -> Assign:
-    return Assign(found.var, (*found.keys, index), value, at)
+def _put(found: SequenceCells, index: Expr, values: Iterable[Expr], at: Place) -> tuple[Stmt, ...]:
+    keys = (*found.keys, index)
+    return tuple(Assign(var, keys, value, at) for var, value in zip(found.cells, values, strict=True))
 
 
-def _each(compiler: Compiler, found: SequenceCells, value: Callable[[Expr], Expr], at: Place) -> For:
+def _each(compiler: Compiler, found: SequenceCells, value: Callable[[Expr], Iterable[Expr]], at: Place) -> For:
     """Every cell of the sequence gets a value, which may read the cells at and after it."""
     name = compiler.fresh("each")
     here = Name(name, found.index)
-    return For(name, found.index, (_put(found, here, value(here), at),), at)
+    return For(name, found.index, _put(found, here, value(here), at), at)
 
 
 def _resize(found: SequenceCells, length: Expr, at: Place) -> Assign:
-    return Assign(length_name(found.var), found.keys, length, at)
+    return Assign(length_name(found.name), found.keys, length, at)

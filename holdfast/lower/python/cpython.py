@@ -8,7 +8,7 @@ system.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from pathlib import Path
 from types import FunctionType
@@ -16,10 +16,12 @@ from typing import Any, get_args, get_type_hints
 
 from holdfast.ir.errors import ModelError
 from holdfast.ir.marks import MARK, ScopeMark
+from holdfast.ir.names import source_name
 from holdfast.ir.system import Action, Param, Property, Rule, Scope, System
 from holdfast.ir.types import BUDGET, BoolType, EnumType, IntType, NatType, OptionalType, Scalar, SortType
 from holdfast.lang.maps import Map, Rel
 from holdfast.lang.model import Model
+from holdfast.lang.records import Record, parts_of
 from holdfast.lang.rules import CallPlace
 from holdfast.lang.rules import Refused as LangRefused
 from holdfast.lang.sequences import Seq
@@ -134,7 +136,8 @@ class CPython:
         """
         params = self.system.action(prop.of).params if prop.of is not None else ()
         named = self._named(params, args) if prop.of is not None else {}
-        chosen = {param.name: named[param.name] for param in prop.params}
+        wanted = {source_name(param.name).partition(".")[0] for param in prop.params}
+        chosen = {name: value for name, value in named.items() if name in wanted}
         return bool(self._instance(new).holds(prop.name, old=self._instance(old), **chosen))
 
     # Between bytes and instances ------------------------------------------------------------------------------
@@ -143,30 +146,52 @@ class CPython:
         return itertools.product(*(range(self.layout.codes(param.type)) for param in action.params))
 
     def _named(self, params: tuple[Param, ...], args: Args) -> dict[str, Any]:
-        return {param.name: self._value(param.type, code) for param, code in zip(params, args, strict=True)}
+        """The arguments as Python's methods take them: the parts of a record are one value."""
+        named: dict[str, Any] = {}
+        parts: dict[tuple[str, str], dict[str, Any]] = {}
+        for param, code in zip(params, args, strict=True):
+            value = self._value(param.type, code)
+            if param.record is None:
+                named[param.name] = value
+            else:
+                name, _, part = source_name(param.name).partition(".")
+                parts.setdefault((name, param.record), {})[part] = value
+        return named | {name: self._classes[record](**given) for (name, record), given in parts.items()}
 
     def _instance(self, state: bytes) -> Model:
         """The state as an instance of the model."""
         made = self._unset.copy()
+        entries: dict[str, dict[str, list[Any]]] = {}
         for field in self.layout.fields:
             if field.hidden:
                 continue
             values = [self._value(field.type, code) for code in state[field.offset : field.offset + field.count]]
-            cells = made.__dict__.get(field.name)
-            sequences = _sequences(cells)
-            # The dictionary of a Map or Rel has its keys in the order of the field's cells.
-            if sequences:
-                room = len(values) // len(sequences)
-                for number, sequence in enumerate(sequences):
-                    held = values[number * room : (number + 1) * room]
-                    sequence.entries = [value for value in held if value is not None]
-            elif self.system.var(field.name).length_of is not None:
-                pass  # the entries have it
-            elif isinstance(cells, Map | Rel):
+            var = self.system.var(field.name)
+            if var.entries_of is not None:
+                entries.setdefault(var.entries_of, {})[field.name] = values
+            elif var.length_of is not None:
+                continue  # the entries have it
+            elif isinstance(cells := made.__dict__.get(field.name), Map | Rel):
+                # The dictionary of a Map or Rel has its keys in the order of the field's cells.
                 cells._cells = dict(zip(cells._cells, values, strict=True))
             else:
                 made.__dict__[field.name] = values[0]
+        for name, columns in entries.items():
+            self._fill(_sequences(made.__dict__[name]), name, columns)
         return made
+
+    def _fill(self, sequences: list[Seq[Any, Any]], name: str, columns: dict[str, list[Any]]) -> None:
+        """Give sequences their entries. ``columns``: the cells of each variable of the entries."""
+        rows = list(zip(*columns.values(), strict=True))
+        room = len(rows) // len(sequences)
+        for number, sequence in enumerate(sequences):
+            held = rows[number * room : (number + 1) * room]
+            record = sequence.record
+            sequence.entries = [
+                row[0] if record is None else record(**dict(zip(_parts(name, columns), row, strict=True)))
+                for row in held
+                if row[0] is not None
+            ]
 
     def _state(self, instance: Model, before: bytes) -> bytes:
         """An instance of the model as a state. It has no budgets: they are those of the state ``before``."""
@@ -179,14 +204,16 @@ class CPython:
 
     def _held(self, instance: Model, field: Field) -> list[Any]:
         """The values of the cells of a variable."""
-        of = self.system.var(field.name).length_of
-        if of is not None:
-            return [len(sequence) for sequence in _sequences(instance.__dict__[of])]
-        held = instance.__dict__[field.name]
-        sequences = _sequences(held)
-        if sequences:
+        var = self.system.var(field.name)
+        if var.length_of is not None:
+            return [len(sequence) for sequence in _sequences(instance.__dict__[var.length_of])]
+        if var.entries_of is not None:
+            sequences = _sequences(instance.__dict__[var.entries_of])
             room = field.count // len(sequences)
-            return [value for each in sequences for value in (*each.entries, *[None] * (room - len(each)))]
+            [part] = _parts(var.entries_of, [field.name])
+            rows = [(*each.entries, *[None] * (room - len(each))) for each in sequences]
+            return [getattr(entry, part) if part and entry is not None else entry for row in rows for entry in row]
+        held = instance.__dict__[field.name]
         return list(held._cells.values()) if isinstance(held, Map | Rel) else [held]
 
     def _value(self, kind: Scalar, code: int) -> Any:
@@ -224,6 +251,11 @@ def _sequences(held: Any) -> list[Seq[Any, Any]]:
     return [value for value in values if isinstance(value, Seq)]
 
 
+def _parts(sequence: str, variables: Iterable[str]) -> list[str]:
+    """The part of a record that each variable of the entries holds; nothing for entries that are no records."""
+    return [name.removeprefix(sequence).removeprefix("_") for name in variables]
+
+
 def _classes_of(model: type) -> dict[str, Any]:
     """The Sorts, Nats, Ints and Enums that the model's fields, actions and properties mention, by name."""
     values = [value for base in model.__mro__ for value in vars(base).values()]
@@ -236,4 +268,6 @@ def _classes_of(model: type) -> dict[str, Any]:
         hints += get_args(hint)
         if isinstance(hint, type) and (issubclass(hint, Enum) or hasattr(hint, MARK)):
             found[hint.__name__] = hint
+        if isinstance(hint, type) and issubclass(hint, Record):
+            hints += parts_of(hint).values()
     return found

@@ -16,10 +16,11 @@ from typing import Any, NoReturn
 
 import attrs
 
-from holdfast.ir.compile.annotations import BUILTINS, Types, field_type
+from holdfast.ir.compile.annotations import BUILTINS, Types
 from holdfast.ir.compile.context import Context, Env, StateField
 from holdfast.ir.compile.conversions import plain_if_known
 from holdfast.ir.compile.expressions import Expressions
+from holdfast.ir.compile.field_types import field_type
 from holdfast.ir.compile.key_bounds import defined
 from holdfast.ir.compile.refusals import Refusals
 from holdfast.ir.compile.simplify import simplify
@@ -180,7 +181,7 @@ def _context(source: ClassSource, system: System) -> Context:
     types, fields = Types(), {}
     for name, field in source.fields.items():
         kind = field_type(field.node.annotation, field.module, types)
-        fields[name] = StateField(kind.keys, kind.value, name in system.chosen if kind.flag else None, field)
+        fields[name] = StateField(kind, name in system.chosen if kind.flag else None, field)
     return Context(types, fields, source.members, {})
 
 

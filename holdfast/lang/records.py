@@ -1,0 +1,37 @@
+"""Records as CPython executes them: values with named parts, such as the messages of a protocol."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from typing import Any, Self, dataclass_transform, get_type_hints
+
+from holdfast.ir.marks import MARK
+from holdfast.lang.sorts import _Domain
+
+
+@dataclass_transform(frozen_default=True)
+class Record(metaclass=_Domain):
+    """Values with named parts: ``class Vote(Record): ...`` with an annotation for each part, as in ``term: Term``.
+
+    A part has a type that can be a key. Equal parts make equal records.
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        dataclasses.dataclass(frozen=True)(cls)
+
+    @classmethod
+    def elements(cls) -> list[Self]:
+        """All records in the universe in force, the last part changing fastest."""
+        kinds = parts_of(cls).values()
+        return [cls(*parts) for parts in itertools.product(*kinds)]
+
+
+def parts_of(cls: type[Record]) -> dict[str, Any]:
+    """The type of each part, in the order of the class."""
+    hints = get_type_hints(cls)
+    return {field.name: hints[field.name] for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
+
+
+setattr(Record, MARK, "record")
