@@ -123,6 +123,13 @@ def surrounded(code: str, model: str) -> tuple[str, str]:
     if len(models) > 2:
         return f"{model}\n\n{code}", models[-1]
     head = f"class Fragment({base}):\n"
+    if isinstance(body[0], ast.ClassDef) and not isinstance(body[-1], ast.ClassDef):
+        # The types come first, and the rest stands in the model.
+        types = [stmt for stmt in body if isinstance(stmt, ast.ClassDef)]
+        body = body[len(types) :]
+        lines = code.splitlines(keepends=True)
+        first = min(each.lineno for each in [body[0], *getattr(body[0], "decorator_list", [])]) - 1
+        model, code = model + "\n\n" + "".join(lines[:first]), "".join(lines[first:])
     if all(isinstance(stmt, ast.ClassDef) for stmt in body):
         return f"{model}\n\n{code}\n\n{head}    pass\n", "Fragment"
     if any(isinstance(stmt, ast.FunctionDef | ast.AnnAssign) or _is_attribute(stmt) for stmt in body):

@@ -29,6 +29,7 @@ WANTED = {
 
 TWICE = {
     "Cut": "the outcome, and what CPython raises for it in a model",
+    "Record": "a value with named parts, as TLA+ calls it; authors of models never see the answer of that name",
     "Refused": "as Cut",
     "Violation": "a broken claim in both places; the oracles of the implementation import nothing of the engine",
 }
