@@ -71,6 +71,15 @@ EXAMPLES = [
         lemmas=4,
         unshared=(914, 10),
     ),
+    Example(
+        "alternating_bit",
+        sizes={"tiny": (78, 14), "default": (441, 23)},
+        mistakes={"reorders": ("in_order", 7)},
+        alive={},
+        killed=5,
+        lemmas=4,
+        unshared=(78, 14),
+    ),
 ]
 MISTAKES = [pytest.param(each, variant, id=f"{each.name}+{variant}") for each in EXAMPLES for variant in each.mistakes]
 each_example = pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
