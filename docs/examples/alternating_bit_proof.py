@@ -7,7 +7,7 @@ from alternating_bit import AlternatingBit, Place
 from holdfast.lang import lemma
 
 
-class AlternatingBitProof(AlternatingBit):
+class Lemmas(AlternatingBit):
     """What the wires hold: old packets before new ones."""
 
     def is_taken(self) -> bool:
