@@ -34,7 +34,7 @@ COMPILED = (
 )
 """The accepted models with the constructs in which Numba and Python may differ most."""
 
-LOGS = Path(__file__).parents[1] / "lower" / "models" / "logs.py"
+MODELS = Path(__file__).parents[1] / "lower" / "models"
 
 
 def compare(system: System, scope: str = "tiny", states: int = 10) -> None:
@@ -57,7 +57,12 @@ def test_a_compiled_kernel_agrees_on_the_whole_language(gauges: System) -> None:
 
 def test_a_compiled_kernel_agrees_on_computed_keys() -> None:
     """Nothing differs on a model with a computed key wherever a key may stand."""
-    compare(compile_model(load_model(str(LOGS))), states=30)
+    compare(compile_model(load_model(str(MODELS / "logs.py"))), states=30)
+
+
+def test_a_compiled_kernel_agrees_on_sequences() -> None:
+    """Nothing differs on a model with every operation of sequences and records."""
+    compare(compile_model(load_model(str(MODELS / "queues.py"))), states=30)
 
 
 @pytest.mark.parametrize("case", [c for c in ACCEPTED if c.title in COMPILED], ids=lambda case: case.name)

@@ -16,6 +16,7 @@ from holdfast.ir.system import Action, Property, System
 from holdfast.lower.outcome import Taken
 from holdfast.lower.python.cpython import CPython
 from holdfast.lower.python.interpreter import Args, Interpreter
+from tests.lower.packed import packed
 
 HEADER = (
     "from __future__ import annotations; from enum import Enum; from typing import Self; "
@@ -78,21 +79,7 @@ def _some_states(interpreter: Interpreter, most: int) -> Iterator[bytes]:
     chance = random.Random(most)
     for _ in range(most):
         codes = bytearray(chance.randrange(cell.field.codes) for cell in interpreter.layout.cells)
-        _pack_sequences(interpreter, codes)
-        yield bytes(codes)
-
-
-def _pack_sequences(interpreter: Interpreter, codes: bytearray) -> None:
-    """Make a random state one that sequences can have: an entry at each index below the length, and None from there."""
-    fields = {field.name: field for field in interpreter.layout.fields}
-    lengths = {var.length_of: fields[var.name] for var in interpreter.system.variables if var.length_of is not None}
-    for var in interpreter.system.variables:
-        if var.entries_of is not None:
-            length, entries = lengths[var.entries_of], fields[var.name]
-            for place in range(entries.count):
-                sequence, index = divmod(place, entries.count // length.count)
-                at = entries.offset + place
-                codes[at] = max(1, codes[at]) if index < codes[length.offset + sequence] else 0
+        yield packed(interpreter.system, interpreter.layout, codes)
 
 
 def _arguments(interpreter: Interpreter, of: Action | Property) -> Iterator[Args]:

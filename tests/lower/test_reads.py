@@ -29,6 +29,7 @@ CASES = {
     "gauges without rules": (ROOT / "tests/lower/models/gauges.py", "default", ("GA-03", "GA-06", "GA-07@look")),
     "logs": (ROOT / "tests/lower/models/logs.py", "tiny", ()),
     "longer logs": (ROOT / "tests/lower/models/logs.py", "default", ("LO-02", "LO-04")),
+    "longer queues": (ROOT / "tests/lower/models/queues.py", "default", ("QU-01", "QU-06")),
     "ownership": (ROOT / "models/ownership.py", "tiny", ()),
 }
 

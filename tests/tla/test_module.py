@@ -24,6 +24,8 @@ MODELS = {
     "shapes": "tests/tla/models/shapes.py",
     # Computed keys wherever a key may stand.
     "logs": "tests/lower/models/logs.py",
+    # Every operation of sequences, records and members.
+    "queues": "tests/lower/models/queues.py",
     # Each of its names has another use in generated text.
     "names": "tests/tla/models/names.py",
 }

@@ -1,0 +1,23 @@
+"""Random states in which sequences are as operations leave them: CPython can have no others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from holdfast.ir.system import System
+from holdfast.lower.layout import Layout
+
+
+def packed(system: System, layout: Layout, state: Iterable[int]) -> bytes:
+    """The state with an entry at each index below the length of a sequence, and None from there on."""
+    codes = bytearray(state)
+    fields = {field.name: field for field in layout.fields}
+    lengths = {var.length_of: fields[var.name] for var in system.variables if var.length_of is not None}
+    for var in system.variables:
+        if var.entries_of is not None:
+            length, entries = lengths[var.entries_of], fields[var.name]
+            for place in range(entries.count):
+                sequence, index = divmod(place, entries.count // length.count)
+                at = entries.offset + place
+                codes[at] = max(1, codes[at]) if index < codes[length.offset + sequence] else 0
+    return bytes(codes)
