@@ -73,12 +73,12 @@ def starts_of(executor: Interpreter | CPython) -> list[bytes]:
 def some_states(interpreter: Interpreter, starts: list[bytes], number: int, chance: random.Random) -> list[bytes]:
     """N states of a random run, and N random states that need not be reachable."""
     found: list[bytes] = []
-    state = chance.choice(starts) if starts else any_state(interpreter.layout, chance)
+    state = chance.choice(starts) if starts else any_state(interpreter, chance)
     for _ in range(number):
         found.append(state)
         following = [new for successors in interpreter.successors for new, _ in successors(state)]
         state = chance.choice(following or starts or [state])
-    return [*found, *(any_state(interpreter.layout, chance) for _ in range(number))]
+    return [*found, *(any_state(interpreter, chance) for _ in range(number))]
 
 
 def step_differences(interpreter: Interpreter, cpython: CPython, state: bytes) -> Iterator[str]:

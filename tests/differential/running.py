@@ -14,7 +14,8 @@ from holdfast.ir.compile import source as sources
 from holdfast.ir.load import load_model
 from holdfast.ir.system import Action, Property, System
 from holdfast.lower.layout import Layout
-from holdfast.lower.python.interpreter import Args
+from holdfast.lower.python.interpreter import Args, Interpreter
+from tests.lower.packed import packed
 
 
 @contextmanager
@@ -53,9 +54,10 @@ def arguments(layout: Layout, of: Action | Property) -> Iterator[Args]:
     return itertools.product(*(range(layout.codes(param.type)) for param in of.params))
 
 
-def any_state(layout: Layout, chance: random.Random) -> bytes:
-    """A random state of a layout, reachable or not."""
-    return bytes(chance.randrange(cell.field.codes) for cell in layout.cells)
+def any_state(interpreter: Interpreter, chance: random.Random) -> bytes:
+    """Any state of a layout, except for sequences that no operation leaves."""
+    codes = (chance.randrange(cell.field.codes) for cell in interpreter.layout.cells)
+    return packed(interpreter.system, interpreter.layout, codes)
 
 
 def rules_of(system: System) -> list[str]:
