@@ -57,6 +57,9 @@ class Field:
     ghost: bool = False
     hidden: bool = False
     """Whether the field is a budget. The model cannot read or write it."""
+    sequence: str | None = None
+    """The sequence whose entries or length the field holds, or None."""
+    is_length: bool = False
 
     @property
     def count(self) -> int:
@@ -141,7 +144,9 @@ class Layout:
                         f"a cell has room for {MOST_CODES}; choose a smaller scope"
                     )
                 sizes = tuple(self.scope.size(key) for key in var.keys)
-                fields.append(Field(var.name, var.keys, sizes, var.value, codes, offset, var.ghost))
+                sequence, is_length = var.entries_of or var.length_of, var.length_of is not None
+                made = Field(var.name, var.keys, sizes, var.value, codes, offset, var.ghost, False, sequence, is_length)
+                fields.append(made)
                 offset += fields[-1].count
         for action in self.system.actions:
             if action.name in self.scope.budgets:

@@ -16,6 +16,7 @@ from holdfast.ir.system import LIVENESS
 from holdfast.ir.types import BoolType, NatType, OptionalType, SortType
 from holdfast.lower.layout import Cell, Value
 from holdfast.trace.line import replay_command
+from holdfast.trace.sequences import NOTHING, unpacked, whole
 from holdfast.trace.trace import Claim, Step, Trace
 
 WIDTH = 96
@@ -90,7 +91,7 @@ def _step(trace: Trace, number: int, before: Step, step: Step, full: bool) -> li
     lines = [header + ("  again" if step.repeat else "")]
     changes = [
         (cell, _change(cell, old, new))
-        for cell, old, new in zip(trace.cells, before.values, step.values, strict=True)
+        for (cell, old), (_, new) in zip(_cells(trace, before, step), _cells(trace, step, before), strict=True)
         if old != new and not cell.field.hidden
     ]
     first = [str(value) for _, value in step.args]
@@ -120,8 +121,8 @@ def _evidence(trace: Trace, claim: Claim, width: int) -> list[str]:
 
 def _read(trace: Trace, claim: Claim, step: Step, names: Sequence[str], when: str, width: int) -> list[str]:
     """The cells that the property reads in a state, except cells that are False, None or 0."""
-    cells = zip(trace.cells, step.values, strict=True)
-    read = standing(((cell, value) for cell, value in cells if cell.field.name in names), full=False)
+    named = {field.sequence or field.name for field in (cell.field for cell in trace.cells) if field.name in names}
+    read = standing(((cell, value) for cell, value in _cells(trace, step) if cell.field.name in named), full=False)
     return [f"what {claim.name} reads {when}", *listed(read, width), ""] if read else []
 
 
@@ -184,8 +185,13 @@ def count(number: int, noun: str) -> str:
 
 def _state(trace: Trace, step: Step, full: bool) -> list[str]:
     """A whole state; without ``full`` it leaves out budgets and the cells that are False, None or 0."""
-    cells = zip(trace.cells, step.values, strict=True)
+    cells = _cells(trace, step)
     return list(listed(standing(((cell, value) for cell, value in cells if full or not cell.field.hidden), full)))
+
+
+def _cells(trace: Trace, step: Step, *others: Step) -> Iterable[tuple[Cell, Value]]:
+    """The cells of a state with their values. A sequence is one cell, if it is so in this state and in others."""
+    return whole(trace.cells, step.values, unpacked(trace.cells, [each.values for each in (step, *others)]))
 
 
 def standing(cells: Iterable[tuple[Cell, Value]], full: bool) -> list[tuple[Cell, str]]:
@@ -199,7 +205,7 @@ def standing(cells: Iterable[tuple[Cell, Value]], full: bool) -> list[tuple[Cell
 
 def is_blank(cell: Cell, value: Value) -> bool:
     """Whether the value need not be shown: it is None, or it is False or 0 in a cell that is never None."""
-    return value is None or (not value and not isinstance(cell.field.type, OptionalType))
+    return value in (None, NOTHING) or (not value and not isinstance(cell.field.type, OptionalType))
 
 
 def _stands(cell: Cell, value: Value) -> str:
