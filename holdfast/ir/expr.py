@@ -286,3 +286,11 @@ def conjunction(args: list[Expr]) -> Expr:
 def negate(arg: Expr) -> Expr:
     """The negation of an expression. The negation of ``Not(arg)`` is ``arg``."""
     return arg.arg if isinstance(arg, Not) else Not(arg)
+
+
+def is_last(expr: Expr) -> bool:
+    """Whether an expression is the greatest of all values of a Nat: ``Index.last``."""
+    match expr:
+        case Fold("max", var, _, where, Name(name)):
+            return where == TRUE and name == var
+    return False

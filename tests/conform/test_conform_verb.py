@@ -138,6 +138,19 @@ def test_exit_codes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert '"literals": {"NodeEpoch": {"1": …}}' in capsys.readouterr().err
 
 
+def test_a_log_does_not_tell_the_last_value(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """If a guard asks how many places there are, the answer is unknown until the user says it: no false verdict."""
+    path = tmp_path / "wire.jsonl"
+    header = {"holdfast": "log", "version": 1, "model": "alternating_bit"}
+    events = [{"source": "system", "seq": seq, "t": 1_000 * seq, "action": "send"} for seq in (1, 2)]
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in (header, *events)))
+    command = ["conform", "docs/examples/alternating_bit.py", str(path)]
+    assert main(command) == 20
+    assert "the log does not tell the last Item" in capsys.readouterr().out
+    assert main([*command, "--window", "Item=3", "--window", "Place=3"]) == 0
+    assert main([*command, "--window", "Item=3", "--window", "Place=2"]) == 12
+
+
 def test_a_log_of_another_model_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A log that names another model is refused, even if its actions exist in this model too."""
     lines = walk(tmp_path / "a.log")

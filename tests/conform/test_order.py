@@ -88,6 +88,7 @@ def test_counting_on_and_literals_are_noted(tmp_path: Path) -> None:
     ("body", "problem"),
     [
         ("require(self.low + 1 < a, 'R-1')", "computes with it (+)"),
+        ("require(self.low - 1 < a, 'R-1')", "computes with it (-)"),
         ("require(max((o for o in Offset if self.full[o]), default=a) < b, 'R-1')", "takes a max"),
         ("require(all(self.full[o] for o in Offset if o <= a), 'R-1')", "asks for"),
         ("require(all(self.full[o] for o in Offset if o == a), 'R-1')", "asks for"),
@@ -104,6 +105,20 @@ def test_more_than_order_is_taken_as_it_is(tmp_path: Path, body: str, problem: s
     assert list(plain) == ["Offset"]
     assert problem in plain["Offset"]
     assert "small.py:" in plain["Offset"]
+
+
+@pytest.mark.parametrize(
+    ("body", "asked"),
+    [
+        ("require(a < Offset.last, 'R-1')", ["Offset"]),
+        ("require(len(Offset) > 2, 'R-1')", ["Offset"]),
+        ("require(max((o for o in Offset if self.full[o]), default=a) < b, 'R-1')", []),
+        ("require(Offset.first < a, 'R-1')", []),
+    ],
+)
+def test_the_greatest_value_is_noted(tmp_path: Path, body: str, asked: list[str]) -> None:
+    """A model that asks for the greatest value of a Nat is noted, since no log tells it."""
+    assert list(found_uses(tmp_path, body).ended) == asked
 
 
 def test_a_plain_number_that_rises(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def _combine(compiler: Compiler, op: ArithmeticOp, nodes: Sequence[ast.expr], no
 
 
 def literal(compiler: Compiler, node: ast.Call, env: Env) -> Expr:
-    """``Epoch(0)``: a literal of that type, or a computed number with that unit."""
+    """``Epoch(0)``: a literal of that type, a value of it, or a computed number with that unit."""
     kind = compiler.context.types.of_class(resolve(node.func, env.module), env.module, node.func)
     assert isinstance(kind, NatType | IntType)
     if len(node.args) != 1:
@@ -79,6 +79,8 @@ def literal(compiler: Compiler, node: ast.Call, env: Env) -> Expr:
     arg = _number(compiler, node.args[0], env)
     if isinstance(arg, Lit) and isinstance(arg.value, int):
         return typed_literal(arg.value, kind, node, env)
+    if arg.type == kind:
+        return arg
     if unit(arg.type) not in (None, kind.name):
         env.module.refuse(node, f"{arg.type} is taken as {kind}", "combine numbers of one type")
     return Arithmetic("+", (arg, ZERO), NumberType(kind.name))  # adding 0 changes only the unit

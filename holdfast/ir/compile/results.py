@@ -11,12 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeGuard
 
 from holdfast.ir.expr import (
-    TRUE,
     ZERO,
     And,
     Compare,
     Expr,
-    Fold,
     IfElse,
     Lit,
     Name,
@@ -24,6 +22,7 @@ from holdfast.ir.expr import (
     Unwrap,
     Wrap,
     children,
+    is_last,
 )
 from holdfast.ir.names import UniqueName, length_name, source_name
 from holdfast.ir.stmt import Let, Stmt, statements
@@ -69,18 +68,10 @@ def is_loose_key(key: Expr, locals_: Locals) -> bool:
     if isinstance(key, Lit):
         return False
     return any(
-        (isinstance(source.type, NumberType) and not _is_last(source))
+        (isinstance(source.type, NumberType) and not is_last(source))
         or (isinstance(source, Lit) and isinstance(source.type, NatType) and source.value != 0)
         for source in results(key, locals_)
     )
-
-
-def _is_last(source: Expr) -> bool:
-    """Whether an expression is the greatest of all values of a Nat, which has a cell in every scope."""
-    match source:
-        case Fold("max", var, _, where, Name(name)):
-            return where == TRUE and name == var
-    return False
 
 
 def reads_computed_key(expr: Expr, locals_: Locals) -> bool:

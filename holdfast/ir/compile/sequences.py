@@ -216,7 +216,7 @@ def contains(compiler: Compiler, found: SequenceCells, node: ast.expr, env: Env)
     values = _new_entry(compiler, found, node, env)
     for value in values:
         compiler.check_eager(value, node, env)  # it is compared only with entries that exist
-    name = compiler.fresh("each")
+    name = compiler.fresh(found.index.name.lower())
     parts: list[Expr] = []
     for held, value in zip(found.stored(Name(name, found.index)), values, strict=True):
         assert isinstance(held.type, OptionalType)
@@ -249,7 +249,7 @@ def _same(one: SequenceCells, two: SequenceCells, index: Expr) -> Expr:
 
 
 def _all(compiler: Compiler, found: SequenceCells, claim: Callable[[Expr], Expr]) -> Expr:
-    name = compiler.fresh("each")
+    name = compiler.fresh(found.index.name.lower())
     return Quantified("all", name, found.index, claim(Name(name, found.index)))
 
 
@@ -352,7 +352,7 @@ def _put(found: SequenceCells, index: Expr, values: Iterable[Expr], at: Place) -
 
 def _each(compiler: Compiler, found: SequenceCells, value: Callable[[Expr], Iterable[Expr]], at: Place) -> For:
     """Every cell of the sequence gets a value, which may read the cells at and after it."""
-    name = compiler.fresh("each")
+    name = compiler.fresh(found.index.name.lower())
     here = Name(name, found.index)
     return For(name, found.index, _put(found, here, value(here), at), at)
 

@@ -66,12 +66,12 @@ Init ==
         /\ log_term = [n_2 \in Node, i_2 \in Index |-> Nil]
         /\ log_owner = [n_2 \in Node, i_2 \in Index |-> Nil]
         /\ log_length = [n_2 \in Node |-> 0]
-        /\ wire_term = [each \in Index |-> Nil]
-        /\ wire_owner = [each \in Index |-> Nil]
+        /\ wire_term = [index \in Index |-> Nil]
+        /\ wire_owner = [index \in Index |-> Nil]
         /\ wire_length = 0
-        /\ lengths = [each_2 \in Index |-> Nil]
+        /\ lengths = [index_2 \in Index |-> Nil]
         /\ lengths_length = 0
-        /\ rows = [i \in Index, each_3 \in Index |-> IF each_3 = 0 THEN n ELSE Nil]
+        /\ rows = [i \in Index, index_3 \in Index |-> IF index_3 = 0 THEN n ELSE Nil]
         /\ rows_length = [i \in Index |-> 0 + 1]
         /\ asks = [n_2 \in Node, t \in Term |-> FALSE]
         /\ marks = [n_2 \in Node, t \in Term |-> 0]
@@ -88,8 +88,9 @@ Append(n) ==
         log_length_2 == [log_length EXCEPT ![n] = log_length[n] + 1]
         log_term_2 == [log_term EXCEPT ![n, log_length[n]] = entry_term]
         log_owner_2 == [log_owner EXCEPT ![n, log_length[n]] = entry_owner]
-    IN  /\ /\ ~(\E each \in Index :  \* QU-01
-                    log_term[n, each] = entry_term /\ log_owner[n, each] = entry_owner)
+    IN  /\ /\ ~(\E index \in Index :  \* QU-01
+                    /\ log_term[n, index] = entry_term
+                    /\ log_owner[n, index] = entry_owner)
            /\ (IF ~(\/ (IF log_length[n] > log_length[n] - 1 /\ log_length[n] - 1 >= 0
                         THEN log_term[n, log_length[n] - 1]
                         ELSE Nil) = Nil
@@ -180,13 +181,13 @@ Receive(n) ==
                                 ELSE Nil)
            THEN UNCHANGED <<wire_term, wire_owner, wire_length>>
            ELSE /\ wire_length - 1 >= 0 /\ wire_length - 1 <= MaxIndex  \* cut: Index
-                /\ wire_term' = [each \in Index |->
-                                    IF wire_length > each + 1 /\ each + 1 >= 0
-                                    THEN wire_term[each + 1]
+                /\ wire_term' = [index \in Index |->
+                                    IF wire_length > index + 1 /\ index + 1 >= 0
+                                    THEN wire_term[index + 1]
                                     ELSE Nil]
-                /\ wire_owner' = [each \in Index |->
-                                     IF wire_length > each + 1 /\ each + 1 >= 0
-                                     THEN wire_owner[each + 1]
+                /\ wire_owner' = [index \in Index |->
+                                     IF wire_length > index + 1 /\ index + 1 >= 0
+                                     THEN wire_owner[index + 1]
                                      ELSE Nil]
                 /\ wire_length' = wire_length - 1
         /\ log_term' = log_term_2
@@ -208,14 +209,14 @@ Truncate(n, i) ==
             ELSE i
     IN  /\ ~(log_term[n, i] = Nil \/ log_owner[n, i] = Nil)  \* QU-04
         /\ kept < log_length[n] => kept >= 0 /\ kept <= MaxIndex  \* cut: Index
-        /\ log_term' = [n_2 \in Node, each \in Index |->
+        /\ log_term' = [n_2 \in Node, index \in Index |->
                            IF n_2 = n
-                           THEN IF each < kept THEN log_term[n, each] ELSE Nil
-                           ELSE log_term[n_2, each]]
-        /\ log_owner' = [n_2 \in Node, each \in Index |->
+                           THEN IF index < kept THEN log_term[n, index] ELSE Nil
+                           ELSE log_term[n_2, index]]
+        /\ log_owner' = [n_2 \in Node, index \in Index |->
                             IF n_2 = n
-                            THEN IF each < kept THEN log_owner[n, each] ELSE Nil
-                            ELSE log_owner[n_2, each]]
+                            THEN IF index < kept THEN log_owner[n, index] ELSE Nil
+                            ELSE log_owner[n_2, index]]
         /\ log_length' = [log_length EXCEPT ![n] = IF kept < log_length[n] THEN kept ELSE log_length[n]]
         /\ UNCHANGED <<wire_term, wire_owner, wire_length, lengths,
                        lengths_length, rows, rows_length, asks, marks, up, term>>
@@ -223,27 +224,26 @@ Truncate(n, i) ==
 \* A log becomes that of another replica.
 Follow(n, m) ==
     /\ ~(/\ log_length[n] = log_length[m]  \* QU-05
-         /\ \A each \in Index :
-                /\ log_term[n, each] = log_term[m, each]
-                /\ log_owner[n, each] = log_owner[m, each])
+         /\ \A index \in Index :
+                /\ log_term[n, index] = log_term[m, index]
+                /\ log_owner[n, index] = log_owner[m, index])
     /\ Holds(\/ /\ log_length[n] <= log_length[m]  \* QU-06
-                /\ \A each_2 \in Index :
-                       each_2 < log_length[n] =>
-                           /\ log_term[m, each_2] = log_term[n, each_2]
-                           /\ log_owner[m, each_2] = log_owner[n, each_2]
+                /\ \A index_2 \in Index :
+                       index_2 < log_length[n] =>
+                           /\ log_term[m, index_2] = log_term[n, index_2]
+                           /\ log_owner[m, index_2] = log_owner[n, index_2]
              \/ /\ log_length[m] <= log_length[n]
-                /\ \A each_3 \in Index :
-                       each_3 < log_length[m] =>
-                           /\ log_term[n, each_3] = log_term[m, each_3]
-                           /\ log_owner[n, each_3] = log_owner[m, each_3])
-    /\ log_length[m] + 0 <= MaxIndex  \* cut: Index
+                /\ \A index_3 \in Index :
+                       index_3 < log_length[m] =>
+                           /\ log_term[n, index_3] = log_term[m, index_3]
+                           /\ log_owner[n, index_3] = log_owner[m, index_3])
     /\ lengths_length + 1 <= MaxIndex  \* cut: Index
-    /\ log_term' = [n_2 \in Node, each_4 \in Index |->
-                       IF n_2 = n THEN log_term[m, each_4] ELSE log_term[n_2, each_4]]
-    /\ log_owner' = [n_2 \in Node, each_4 \in Index |->
-                        IF n_2 = n THEN log_owner[m, each_4] ELSE log_owner[n_2, each_4]]
+    /\ log_term' = [n_2 \in Node, index_4 \in Index |->
+                       IF n_2 = n THEN log_term[m, index_4] ELSE log_term[n_2, index_4]]
+    /\ log_owner' = [n_2 \in Node, index_4 \in Index |->
+                        IF n_2 = n THEN log_owner[m, index_4] ELSE log_owner[n_2, index_4]]
     /\ log_length' = [log_length EXCEPT ![n] = log_length[m]]
-    /\ lengths' = [lengths EXCEPT ![lengths_length] = log_length[m] + 0]
+    /\ lengths' = [lengths EXCEPT ![lengths_length] = log_length[m]]
     /\ lengths_length' = lengths_length + 1
     /\ UNCHANGED <<wire_term, wire_owner, wire_length, rows, rows_length,
                    asks, marks, up, term>>
@@ -253,11 +253,12 @@ Measure(i) ==
     LET length == lengths[i]
         kept == lengths_length - 1
         lengths_2 ==
-            [each_2 \in Index |-> IF each_2 < kept THEN lengths[each_2] ELSE Nil]
+            [index_2 \in Index |-> IF index_2 < kept THEN lengths[index_2] ELSE Nil]
         lengths_length_2 ==
             IF kept < lengths_length THEN kept ELSE lengths_length
     IN  /\ /\ length # Nil  \* QU-07
-           /\ ~(\E each \in Index : lengths[each] # Nil /\ lengths[each] = i + 1)
+           /\ ~(\E index \in Index :
+                    lengths[index] # Nil /\ lengths[index] = i + 1)
         /\ kept < lengths_length => kept >= 0 /\ kept <= MaxIndex  \* cut: Index
         /\ IF length # Nil /\ length < 1
            THEN /\ length + 1 <= MaxIndex  \* cut: Index
@@ -277,24 +278,24 @@ Move(n, i) ==
             ELSE [rows_length EXCEPT ![i - 1] = rows_length[i - 1] + 1]
         rows_2 ==
             IF rows[i + 1, 0] = n
-            THEN [i_2 \in Index, each \in Index |->
-                     IF i_2 = i + 1 THEN rows[i, each] ELSE rows[i_2, each]]
+            THEN [i_2 \in Index, index \in Index |->
+                     IF i_2 = i + 1 THEN rows[i, index] ELSE rows[i_2, index]]
             ELSE [rows EXCEPT ![i - 1, rows_length[i - 1]] = n]
     IN  /\ i + 1 <= MaxIndex  \* cut: Index
         /\ rows[i + 1, 0] # Nil =>
                i + 1 <= MaxIndex  \* cut: Index
         /\ IF rows[i + 1, 0] = n
            THEN /\ i + 1 <= MaxIndex  \* cut: Index
-                /\ \A each \in Index : i + 1 <= MaxIndex  \* cut: Index
+                /\ \A index \in Index : i + 1 <= MaxIndex  \* cut: Index
            ELSE /\ i - 1 >= 0 /\ i - 1 <= MaxIndex  \* cut: Index
                 /\ rows_length[i - 1] + 1 <= MaxIndex  \* cut: Index
         /\ rows_length_2[i] - 1 >= 0 /\ rows_length_2[i] - 1 <= MaxIndex  \* cut: Index
-        /\ rows' = [i_2 \in Index, each_2 \in Index |->
+        /\ rows' = [i_2 \in Index, index_2 \in Index |->
                        IF i_2 = i
-                       THEN IF rows_length_2[i] > each_2 + 1 /\ each_2 + 1 >= 0
-                            THEN rows_2[i, each_2 + 1]
+                       THEN IF rows_length_2[i] > index_2 + 1 /\ index_2 + 1 >= 0
+                            THEN rows_2[i, index_2 + 1]
                             ELSE Nil
-                       ELSE rows_2[i_2, each_2]]
+                       ELSE rows_2[i_2, index_2]]
         /\ rows_length' = [rows_length_2 EXCEPT ![i] = rows_length_2[i] - 1]
         /\ UNCHANGED <<log_term, log_owner, log_length, wire_term, wire_owner,
                        wire_length, lengths, lengths_length, asks, marks, up,
@@ -302,15 +303,15 @@ Move(n, i) ==
 
 \* Everything that a replica knows of others is gone.
 Forget(n) ==
-    /\ Holds(\/ \E each \in Index : rows[0, each] = n  \* QU-08
+    /\ Holds(\/ \E index \in Index : rows[0, index] = n  \* QU-08
              \/ \E k \in Node : up[k] /\ k # n)
-    /\ wire_term' = [each_2 \in Index |-> Nil]
-    /\ wire_owner' = [each_2 \in Index |-> Nil]
+    /\ wire_term' = [index_2 \in Index |-> Nil]
+    /\ wire_owner' = [index_2 \in Index |-> Nil]
     /\ wire_length' = 0
-    /\ log_term' = [k_2 \in Node, each_3 \in Index |->
-                       IF up[k_2] /\ k_2 # n THEN Nil ELSE log_term[k_2, each_3]]
-    /\ log_owner' = [k_2 \in Node, each_3 \in Index |->
-                        IF up[k_2] /\ k_2 # n THEN Nil ELSE log_owner[k_2, each_3]]
+    /\ log_term' = [k_2 \in Node, index_3 \in Index |->
+                       IF up[k_2] /\ k_2 # n THEN Nil ELSE log_term[k_2, index_3]]
+    /\ log_owner' = [k_2 \in Node, index_3 \in Index |->
+                        IF up[k_2] /\ k_2 # n THEN Nil ELSE log_owner[k_2, index_3]]
     /\ log_length' = [k_2 \in Node |-> IF up[k_2] /\ k_2 # n THEN 0 ELSE log_length[k_2]]
     /\ asks' = [m_src \in Node, m_term \in Term |->
                    IF asks[m_src, m_term] /\ m_src = n
@@ -384,15 +385,15 @@ TermsGrow ==
 \* QU-13. The wire changes at one end.
 OneEnd ==
     \/ /\ wire_length <= wire_length'
-       /\ \A each \in Index :
-              each < wire_length =>
-                  /\ wire_term'[each] = wire_term[each]
-                  /\ wire_owner'[each] = wire_owner[each]
+       /\ \A index \in Index :
+              index < wire_length =>
+                  /\ wire_term'[index] = wire_term[index]
+                  /\ wire_owner'[index] = wire_owner[index]
     \/ /\ wire_length' <= wire_length
-       /\ \A each_2 \in Index :
-              each_2 < wire_length' =>
-                  /\ wire_term[each_2] = wire_term'[each_2]
-                  /\ wire_owner[each_2] = wire_owner'[each_2]
+       /\ \A index_2 \in Index :
+              index_2 < wire_length' =>
+                  /\ wire_term[index_2] = wire_term'[index_2]
+                  /\ wire_owner[index_2] = wire_owner'[index_2]
     \/ /\ wire_term'[0] = (IF wire_length > 1 /\ 1 >= 0 THEN wire_term[1] ELSE Nil)
        /\ wire_owner'[0] = (IF wire_length > 1 /\ 1 >= 0 THEN wire_owner[1] ELSE Nil)
 AlwaysOneEnd == [][OneEnd]_vars

@@ -109,6 +109,8 @@ class Ground:
         """
         uses = self.frame.uses
         greatest: int = max((self.names.greatest.get(nat, 0), *uses.literals.get(nat, ())))
+        if nat in uses.ended and wanted is None:
+            raise UnjudgedError(f"the log does not tell the last {nat} ({uses.ended[nat]}); say it: --window {nat}=N")
         room = max(greatest + 1 + (nat in uses.rising), wanted or 0)
         most = CODES if wanted is not None else SLOTS
         if room > most:

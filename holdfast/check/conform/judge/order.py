@@ -10,8 +10,9 @@ Counting on (``x + 1``) means the next value of the log; the event has to tell t
 A Nat is *plain* if the model does more with it. An example are the ids of a few brokers, which a model compares with
 each other in loops. A number of a plain Nat is the same number in the log and in the model. The model has no numbers
 above the greatest one of the log, like it has no elements of a sort that the log does not name; the verdict says so.
-With that, loops, quantifiers and ``x + 1`` need no further care. A model that sums or otherwise computes with a Nat is
-refused; the error names the Nat and the place.
+With that, loops, quantifiers and ``x + 1`` need no further care, and neither does a difference: it is no greater than
+a number of the log, and below 0 no system has a number. A model that sums or otherwise computes with a Nat is refused;
+the error names the Nat and the place.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from holdfast.ir.expr import (
     Read,
     Wrap,
     children,
+    is_last,
     walk,
 )
 from holdfast.ir.names import source_name
@@ -49,13 +51,15 @@ class Uses:
 
     ``counted``: by the action's name, the variables that it adds one to, without variables of plain Nats. ``literals``:
     by Nat, the numbers above 0 that the model names. ``plain``: by Nat, why its numbers are the same in log and model.
-    ``rising``: the plain Nats whose cells some action adds one to.
+    ``rising``: the plain Nats whose cells some action adds one to. ``ended``: by plain Nat, where the model asks for
+    its greatest value.
     """
 
     counted: dict[str, tuple[str, ...]]
     literals: dict[str, frozenset[int]]
     plain: dict[str, str] = attrs.field(factory=dict)
     rising: frozenset[str] = frozenset()
+    ended: dict[str, str] = attrs.field(factory=dict)
 
 
 def uses(system: System, dropped: frozenset[str]) -> Uses:
@@ -73,6 +77,7 @@ def uses(system: System, dropped: frozenset[str]) -> Uses:
         {name: frozenset(found) for name, found in reading.literals.items() if found},
         reading.plain,
         frozenset(nats[var] for found in reading.counted.values() for var in found if nats[var] in reading.plain),
+        reading.ended,
     )
 
 
@@ -97,6 +102,7 @@ class _Reading:
         self.counted: dict[str, set[str]] = {action.name: set() for action in system.actions}
         self.literals: dict[str, set[int]] = {}
         self.plain: dict[str, str] = {}
+        self.ended: dict[str, str] = {}
         self.at: Place = system.init.at
         self.ranging: dict[str, str] = {}
         """The loop and quantified variables of the current action that range over a Nat, with its name."""
@@ -189,6 +195,8 @@ class _Reading:
             self._refuse(summed, "takes a sum of its values")
         if isinstance(expr.domain, NatType) and expr.kind in ("sum", "count"):
             self._refuse(expr.domain.name, f"takes a {expr.kind} over its values")
+        if isinstance(expr.domain, NatType) and is_last(expr):
+            self.ended.setdefault(expr.domain.name, f"{self.at}: {self.system.name} asks for its greatest value")
         if isinstance(expr.domain, NatType) and expr.kind == "max":
             self._take_plainly(expr.domain.name, "takes a max over its values")
 
@@ -267,9 +275,9 @@ _TURNED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def _computes(expr: Arithmetic) -> bool:
-    """Whether the expression is neither ``x + 1`` nor a ``min`` or ``max``."""
+    """Whether the expression is neither ``x + 1`` nor a difference, a ``min`` or a ``max``."""
     one_more = expr.op == "+" and any(isinstance(arg, Lit) and arg.value == 1 for arg in expr.args)
-    return not (one_more and len(expr.args) == 2) and expr.op not in ("min", "max")
+    return not (one_more and len(expr.args) == 2) and expr.op not in ("-", "min", "max")
 
 
 def is_next(expr: Expr) -> bool:
