@@ -15,6 +15,7 @@ from holdfast.lang import (
     Nat,
     Rel,
     Scope,
+    Seq,
     Sort,
     action,
     init,
@@ -40,9 +41,7 @@ class ChainReplication(Model):
     """The nodes from head to tail, and what each one knows."""
 
     up: Rel[Node]
-    log: Map[tuple[Node, Index], Update | None]
-    length: Map[Node, Index]
-    """How many updates a node has."""
+    log: Map[Node, Seq[Update, Index]]
     passed: Map[Node, Index]
     """How many updates a node has handed to its successor."""
     acked: Map[Node, Index]
@@ -58,8 +57,7 @@ class ChainReplication(Model):
     def start_empty(self) -> None:
         """Every node is up and has nothing."""
         self.up.fill(True)
-        self.log.fill(None)
-        self.length.fill(Index(0))
+        self.log.clear()
         self.passed.fill(Index(0))
         self.acked.fill(Index(0))
         self.seen.fill(False)
@@ -67,38 +65,35 @@ class ChainReplication(Model):
     @action
     def update(self, u: Update) -> None:
         """A client sends an update to the head."""
-        head = self.head()
-        self.log[head, self.length[head]] = u
-        self.length[head] += 1
+        self.log[self.head()].append(u)
 
     @action(fair="weak", per=("n",))
     def forward(self, n: Node) -> None:
         """A node hands its next update to its successor."""
-        successor = self.after(n)
-        require(self.up[n] and n != self.tail())
-        require(self.passed[n] < self.length[n], "forward_what_it_has")
-        self.log[successor, self.length[successor]] = self.log[n, self.passed[n]]
-        self.length[successor] += 1
-        self.passed[n] += 1
+        update = self.log[n][self.passed[n]]
+        require(self.up[n] and n != self.tail() and update is not None)
+        if update is not None:
+            self.log[self.after(n)].append(update)
+            self.passed[n] += 1
 
     @action(fair="weak", per=("n",))
     def acknowledge(self, n: Node) -> None:
         """A node learns how much the tail has: from its successor, if it is not the tail itself."""
         require(self.up[n])
-        self.acked[n] = self.length[n] if n == self.tail() else self.acked[self.after(n)]
+        self.acked[n] = Index(len(self.log[n])) if n == self.tail() else self.acked[self.after(n)]
 
     @variant("next_acknowledges", replaces="acknowledge")
     def acknowledge_next(self, n: Node) -> None:
         """A node takes for acknowledged what its successor has."""
         require(self.up[n])
-        self.acked[n] = self.length[n] if n == self.tail() else self.passed[n]
+        self.acked[n] = Index(len(self.log[n])) if n == self.tail() else self.passed[n]
 
     @action
     def query(self) -> None:
         """A client asks the tail."""
         for i in Index:
             for u in Update:
-                if self.log[self.tail(), i] == u:
+                if self.log[self.tail()][i] == u:
                     self.seen[i, u] = True
 
     @variant("query_anywhere", replaces="query")
@@ -107,7 +102,7 @@ class ChainReplication(Model):
         require(self.up[n])
         for i in Index:
             for u in Update:
-                if self.log[n, i] == u:
+                if self.log[n][i] == u:
                     self.seen[i, u] = True
 
     @action
@@ -117,27 +112,24 @@ class ChainReplication(Model):
         require(self.up[n] and before != after)
         self.up[n] = False
         if rule("resend", n != before and n != after):
-            self.passed[before] = max(self.acked[before], self.length[after])
+            self.passed[before] = max(self.acked[before], Index(len(self.log[after])))
 
     @invariant
     def prefixes(self) -> bool:
         """CR-01. What a node has, every node before it has in the same places."""
-        return all(self.begins_with(m, n) for m in Node for n in Node if m < n and self.up[m] and self.up[n])
-
-    def begins_with(self, m: Node, n: Node) -> bool:
-        """Whether the log of m begins with the log of n."""
-        same = all(self.log[m, i] == self.log[n, i] for i in Index if i < self.length[n])
-        return self.length[n] <= self.length[m] and same
+        return all(
+            self.log[m].starts_with(self.log[n]) for m in Node for n in Node if m < n and self.up[m] and self.up[n]
+        )
 
     @invariant
     def answers_last(self) -> bool:
         """CR-02. What a query has answered, every later tail has."""
-        return all(self.log[self.tail(), i] == u for i in Index for u in Update if self.seen[i, u])
+        return all(self.log[self.tail()][i] == u for i in Index for u in Update if self.seen[i, u])
 
     @leads_to
     def acknowledged(self, n: Node, k: Index) -> tuple[bool, bool]:
         """CR-03. A node learns that the tail has what it has, or it fails."""
-        return self.up[n] and self.length[n] == k, self.acked[n] >= k or not self.up[n]
+        return self.up[n] and len(self.log[n]) == k, self.acked[n] >= k or not self.up[n]
 
     def head(self) -> Node:
         """The first node of the chain."""
@@ -165,5 +157,5 @@ class ChainReplication(Model):
     def failed_with_more(self) -> bool:
         """A node in the middle has failed, and with it what it had and the tail lacks."""
         return self.tail() == Node.last and any(
-            not self.up[n] and n > self.head() and self.length[n] > self.length[self.tail()] for n in Node
+            not self.up[n] and n > self.head() and len(self.log[n]) > len(self.log[self.tail()]) for n in Node
         )

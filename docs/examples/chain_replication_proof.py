@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chain_replication import ChainReplication, Index, Node
+from chain_replication import ChainReplication, Node
 
 from holdfast.lang import lemma
 
@@ -11,21 +11,16 @@ class Lemmas(ChainReplication):
     """Chain replication with its lemmas."""
 
     @lemma
-    def logs_have_no_gaps(self) -> bool:
-        """A node has an update in each place below its length, and in no other."""
-        return all((self.log[n, i] is not None) == (i < self.length[n]) for n in Node for i in Index)
-
-    @lemma
     def passed_is_had(self) -> bool:
         """What a node has handed on is what its successor has."""
         return all(
-            self.passed[m] == self.length[n]
+            self.passed[m] == len(self.log[n])
             for m in Node for n in Node if self.up[m] and self.up[n] and m < n and self.after(m) == n
         )  # fmt: skip
 
     @lemma
     def acknowledged_is_had(self) -> bool:
         """A node knows no more acknowledged than a later node does, and than what it has."""
-        return all(self.acked[n] <= self.length[n] for n in Node if self.up[n]) and all(
+        return all(self.acked[n] <= len(self.log[n]) for n in Node if self.up[n]) and all(
             self.acked[m] <= self.acked[n] for m in Node for n in Node if m < n and self.up[m] and self.up[n]
         )

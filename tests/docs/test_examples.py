@@ -58,8 +58,8 @@ EXAMPLES = [
         sizes={"tiny": (7829, 14), "default": (115123, 19)},
         mistakes={"next_acknowledges": ("prefixes", 6), "query_anywhere": ("answers_last", 2)},
         alive={},
-        killed=4,
-        lemmas=3,
+        killed=3,
+        lemmas=2,
         unshared=(15651, 14),
     ),
     Example(
