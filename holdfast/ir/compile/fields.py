@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, MutableSet
 
 from holdfast.ir.compile.field_types import FieldType
 from holdfast.ir.compile.refusals import Refusals
@@ -12,8 +12,12 @@ from holdfast.ir.names import length_name
 from holdfast.ir.system import Var
 
 
-def check_field(field: SourceField, kind: FieldType, taken: Collection[str]) -> None:
-    """Refuse a field by its name or for its default. ``taken``: the names of all fields and methods."""
+def check_field(field: SourceField, kind: FieldType, taken: MutableSet[str]) -> None:
+    """Refuse a field by its name or for its default.
+
+    ``taken``: the names of all fields and methods, and of the variables of the sequences before, to which the function
+    adds those of this field.
+    """
     name, module, node = field.name, field.module, field.node
     if name.startswith("_"):
         module.refuse(node, "a field's name begins with an underscore", "give it a public name", name)
@@ -21,8 +25,8 @@ def check_field(field: SourceField, kind: FieldType, taken: Collection[str]) -> 
         module.refuse(node, "a field has no default", "set it in an @init method", name)
     for made in (*kind.cells(name), length_name(name)) if kind.index is not None else ():
         if made != name and made in taken:
-            problem = f"it has a variable {made}, and another member of the model has this name"
-            module.refuse(node, problem, "rename one", name)
+            module.refuse(node, f"it has a variable {made}, and another one has this name", "rename one", name)
+        taken.add(made)
 
 
 def variables_of(

@@ -79,10 +79,11 @@ class _Compiler:
                 self._check_init()
         self.types = Types()
         self.kinds: dict[str, FieldType] = {}
+        taken = {*self.source.fields, *self.source.members}
         for name, field in self.source.fields.items():
             with refusals.collect(name):
                 self.kinds[name] = field_type(field.node.annotation, field.module, self.types)
-                check_field(field, self.kinds[name], {*self.source.fields, *self.source.members})
+                check_field(field, self.kinds[name], taken)
         refusals.spread({member.name: member.node for member in source.members.values() if member.mark is None})
         self.offered = self._offered()
         for name in chosen:
