@@ -22,8 +22,6 @@ from holdfast.lang import (
     init,
     invariant,
     leads_to,
-    outcomes,
-    redundant,
     require,
     rule,
     variant,
@@ -232,9 +230,14 @@ class Truncation(Model):
             if self.leads(r) and self.epoch[r] == self.epoch[f] and not self.truncating[f]
         )
 
+    @invariant
+    def leader_in_sync(self) -> bool:
+        """TR-04. The leader of the newest epoch is in sync."""
+        return self.isr[self.newest, self.leader[self.newest]]
+
     @leads_to
     def reaches_all(self, r: Replica, o: Offset, e: Epoch) -> tuple[bool, bool]:
-        """TR-04. A committed record reaches every replica."""
+        """TR-05. A committed record reaches every replica."""
         return self.committed[o, e], self.log[r][o] == e
 
     @witness
@@ -261,5 +264,3 @@ class Truncation(Model):
             for e in Epoch
             if self.leads(r) and self.epoch[r] == self.newest
         )
-
-    mutants = outcomes({"newest_changes@shrink": redundant(with_="fence")})
