@@ -1,11 +1,11 @@
 """Raft: servers elect a leader for each term, and the leader makes their logs equal.
 
-D. Ongaro and J. Ousterhout, *In search of an understandable consensus algorithm* (USENIX ATC 2014), Figure 2. The
-messages are relations that never shrink, so each one may be lost, late and repeated. An entry is its term alone: a
-leader writes a place of the log once, so that a place and a term identify an entry. A leader may send any of its
-entries at any time; in the paper, nextIndex says which one is worth sending. It counts the answers that are on their
-way, instead of noting them in matchIndex. Left out: clients and state machines, messages with several entries or none,
-answers that refuse, and changes of the membership.
+D. Ongaro and J. Ousterhout, *In search of an understandable consensus algorithm* (USENIX ATC 2014), figure 2. Messages
+are relations that never shrink, so each one may be lost, late and repeated. So a server sends a message once, when it
+has something new to say. An entry is its term alone: together with its place, a term identifies an entry. A leader
+counts the answers themselves, and not what nextIndex and matchIndex note of them. Instead of trying later entries first
+it sends each entry. A run begins behind the first election, that of term 0. Left out: clients and state machines,
+messages with no entry or with several ones, answers that refuse, and changes of the membership.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ from holdfast.lang import (
     init,
     invariant,
     leads_to,
+    missing,
+    outcomes,
     require,
     rule,
     witness,
@@ -103,24 +105,26 @@ class Raft(Model):
     forget_vote: Flag
     """A restart loses the vote."""
 
-    tiny = Scope({Server: 3, Term: 2, Index: 1}, budgets={"time_out": 2, "restart": 1})
-    default = Scope({Server: 3, Term: 2, Index: 1})
+    tiny = Scope({Server: 3, Term: 1, Index: 1}, budgets={"restart": 1})
+    default = Scope({Server: 3, Term: 1, Index: 2}, budgets={"restart": 1, "time_out": 1, "request": 2})
     figure8 = Scope(
-        {Server: 3, Term: 4, Index: 1},
-        budgets={"time_out": 4, "vote": 6, "lead": 4, "request": 2, "receive": 1, "advance": 1, "restart": 0},
+        {Server: 3, Term: 3, Index: 1},
+        budgets={"time_out": 3, "vote": 5, "lead": 3, "request": 2, "receive": 1, "advance": 1, "restart": 0},
     )
-    deep = Scope({Server: 5, Term: 9, Index: 5}, depth=200)
+    deep = Scope({Server: 3, Term: 4, Index: 2}, depth=100)
 
     @init
-    def start_empty(self) -> None:
-        """Every server is a follower in term 0, and every log is empty."""
+    def start_elected(self, first: Server) -> None:
+        """All have voted for a first server, which leads term 0, and every log is empty."""
         self.term.fill(Term(0))
-        self.voted_for.fill(None)
+        self.voted_for.fill(first)
         self.log.clear()
-        self.role.fill(Role.FOLLOWER)
         self.commit.fill(Index(0))
         self.requests.fill(False)
         self.votes.fill(False)
+        for n in Server:
+            self.role[n] = Role.LEADER if n == first else Role.FOLLOWER
+            self.votes[Vote(n, first, Term(0))] = True
         self.appends.fill(False)
         self.acks.fill(False)
         self.committed.fill(False)
@@ -138,8 +142,7 @@ class Raft(Model):
     @action(fair="weak", per=("n", "m"))
     def vote(self, n: Server, m: RequestVote) -> None:
         """A server grants a vote, once in a term, to a candidate whose log lacks nothing that its own log has."""
-        require(self.requests[m])
-        require(m.term >= self.term[n], "no_late_vote")
+        require(self.requests[m] and m.term >= self.term[n])
         self.hear(n, m.term)
         if rule("one_vote", self.voted_for[n] is not None and self.voted_for[n] != m.src):
             return
@@ -171,9 +174,9 @@ class Raft(Model):
         require(m.term >= self.term[n], "no_late_entry")
         self.hear(n, m.term)
         self.role[n] = Role.FOLLOWER
-        if rule("agree_before", self.term_at(n, m.prev) != m.prev_term):
+        if rule("agree_before", m.prev > 0 and self.log[n][m.prev - 1] != m.prev_term):
             return
-        if rule("keep", self.term_at(n, m.prev + 1) == m.entry):
+        if rule("keep", self.log[n][m.prev] == m.entry):
             pass
         else:
             self.log[n].truncate(m.prev)
@@ -187,7 +190,7 @@ class Raft(Model):
         """A leader commits the entries up to an entry of its own term that a majority has."""
         require(self.role[n] == Role.LEADER and self.commit[n] < k <= self.length(n))
         require(self.is_replicated(n, k), "majority_has")
-        require(self.term_at(n, k) == self.term[n] or self.count_replicas)
+        require(self.log[n][k - 1] == self.term[n] or self.count_replicas)
         self.commit_to(n, k)
         self.send(n, k - 1)
 
@@ -273,7 +276,7 @@ class Raft(Model):
 
     @invariant
     def durable(self) -> bool:
-        """RF-04. A majority has each committed entry."""
+        """RF-04. A majority has each committed entry, so no other one is ever committed in its place."""
         return all(
             2 * count(self.log[n][i] == t for n in Server) > len(Server)
             for i in Index for t in Term if self.committed[i, t]
@@ -288,6 +291,16 @@ class Raft(Model):
         )
 
     @witness
-    def follower_commits(self) -> bool:
-        """A server that does not lead knows that a log that is full is committed."""
-        return any(self.role[n] != Role.LEADER and self.commit[n] == Index.last for n in Server)
+    def leader_changes(self) -> bool:
+        """A leader of a later term has an entry of an earlier one, and a follower knows that it is committed."""
+        return any(
+            self.role[n] == Role.LEADER and self.term[n] > 0 and self.log[n].first == 0
+            for n in Server if any(self.role[m] == Role.FOLLOWER and self.commit[m] > 0 for m in Server)
+        )  # fmt: skip
+
+    @witness
+    def all_commit(self) -> bool:
+        """Everybody knows that a full log is committed."""
+        return all(self.commit[n] == Index.last for n in Server)
+
+    mutants = outcomes({"count_replicas": missing("the elections of figure 8, which scope figure8 has")})

@@ -36,11 +36,17 @@ class Example:
     """How many lemmas prove the invariants and steps for any size; 0 if they are not proved."""
     unshared: tuple[int, int]
     """The states and the depth of scope tiny without symmetry, as TLC counts states."""
+    scopes: dict[str, str] = attrs.Factory(dict)
+    """For each variant that scope tiny is too small for, the scope that shows its mistake."""
 
     @property
     def file(self) -> str:
         """The name of the file, as in a copy of the repository."""
         return f"docs/examples/{self.name}.py"
+
+    def scope(self, variant: str) -> str:
+        """The scope that shows the mistake of a variant."""
+        return self.scopes.get(variant, "tiny")
 
 
 EXAMPLES = [
@@ -89,6 +95,20 @@ EXAMPLES = [
         lemmas=0,
         unshared=(72480, 23),
     ),
+    Example(
+        "raft",
+        sizes={"tiny": (2211, 13), "default": (58665, 20)},
+        mistakes={
+            "blind_vote": ("leader_completeness", 6),
+            "forget_vote": ("election_safety", 5),
+            "count_replicas": ("leader_completeness", 15),
+        },
+        alive={"count_replicas": "missing"},
+        killed=9,
+        lemmas=0,
+        unshared=(12960, 13),
+        scopes={"count_replicas": "figure8"},
+    ),
 ]
 MISTAKES = [pytest.param(each, variant, id=f"{each.name}+{variant}") for each in EXAMPLES for variant in each.mistakes]
 each_example = pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
@@ -114,7 +134,7 @@ def test_an_example_holds_in_each_scope(holdfast: Run, example: Example) -> None
 @each_mistake
 def test_a_mistake_is_found(holdfast: Run, example: Example, variant: str) -> None:
     """The mistake violates its property, by a shortest run of the pinned length; show tells the run."""
-    ran = holdfast("check", example.file, "--variant", variant, "--scope", "tiny", "--json")
+    ran = holdfast("check", example.file, "--variant", variant, "--scope", example.scope(variant), "--json")
     (found,) = json.loads(ran.out)["findings"]
     name, steps = example.mistakes[variant]
     assert (ran.code, found["claim"]["name"], found["length"]) == (12, name, steps)
@@ -128,7 +148,7 @@ def test_a_mistake_is_found(holdfast: Run, example: Example, variant: str) -> No
 @each_mistake
 def test_an_explorer_opens_a_mistake(holdfast: Run, example: Example, variant: str) -> None:
     """Explore opens the run of the mistake, goes to its end, and finds steps that lead away from there."""
-    ran = holdfast("check", example.file, "--variant", variant, "--scope", "tiny", "--json")
+    ran = holdfast("check", example.file, "--variant", variant, "--scope", example.scope(variant), "--json")
     (found,) = json.loads(ran.out)["findings"]
     session, note = open_session(found["replay"].removeprefix("holdfast replay ").strip("'"))
     session.go(len(session.run))
@@ -139,7 +159,7 @@ def test_an_explorer_opens_a_mistake(holdfast: Run, example: Example, variant: s
 @each_mistake
 def test_a_mistake_differs(holdfast: Run, example: Example, variant: str) -> None:
     """Diff shows that the property of the mistake holds without it alone."""
-    ran = holdfast("diff", example.file, f"{example.file}+{variant}", "--scope", "tiny")
+    ran = holdfast("diff", example.file, f"{example.file}+{variant}", "--scope", example.scope(variant))
     name, steps = example.mistakes[variant]
     assert ran.code == 0
     assert re.search(rf"^  {name} +holds +violated after {steps} steps$", ran.out, re.MULTILINE)
@@ -220,7 +240,7 @@ def test_tlc_agrees_on_liveness(holdfast: Run, example: Example) -> None:
 @each_mistake
 def test_tlc_finds_a_mistake(holdfast: Run, example: Example, variant: str) -> None:
     """TLC finds the mistake after the same number of steps."""
-    ran = holdfast("tlc", example.file, "--variant", variant, "--json")
+    ran = holdfast("tlc", example.file, "--variant", variant, "--scope", example.scope(variant), "--json")
     answer = json.loads(ran.out)
     assert (ran.code, answer["tlc"]["property"], answer["tlc"]["steps"]) == (0, *example.mistakes[variant])
 
