@@ -3,9 +3,10 @@
 D. Ongaro and J. Ousterhout, *In search of an understandable consensus algorithm* (USENIX ATC 2014), figure 2. Messages
 are relations that never shrink, so each one may be lost, late and repeated. So a server sends a message once, when it
 has something new to say. An entry is its term alone: together with its place, a term identifies an entry. A leader
-counts the answers themselves, and not what nextIndex and matchIndex note of them. Instead of trying later entries first
-it sends each entry. A run begins behind the first election, that of term 0. Left out: clients and state machines,
-messages with no entry or with several ones, answers that refuse, and changes of the membership.
+counts the answers themselves, and keeps no matchIndex. It has no nextIndex either: once elected, it sends each entry of
+its log. AppendEntries carries one entry, and one without an entry carries the commit index. A run begins behind the
+first election, that of term 0. Left out: clients and state machines, messages with several entries, answers that
+refuse, and changes of the membership.
 """
 
 from __future__ import annotations
@@ -71,7 +72,14 @@ class AppendEntries(Record):
     prev: Index
     prev_term: Term
     entry: Term
-    commit: Index
+
+
+class Heartbeat(Record):
+    """An AppendEntries with no entry: those up to prev are committed."""
+
+    term: Term
+    prev: Index
+    prev_term: Term
 
 
 class Ack(Record):
@@ -94,6 +102,7 @@ class Raft(Model):
     requests: Rel[RequestVote]
     votes: Rel[Vote]
     appends: Rel[AppendEntries]
+    heartbeats: Rel[Heartbeat]
     acks: Rel[Ack]
     committed: Ghost[Rel[Index, Term]]
     """The entries that some server has known to be committed."""
@@ -106,7 +115,7 @@ class Raft(Model):
     """A restart loses the vote."""
 
     tiny = Scope({Server: 3, Term: 1, Index: 1}, budgets={"restart": 1})
-    default = Scope({Server: 3, Term: 1, Index: 2}, budgets={"restart": 1, "time_out": 1, "request": 2})
+    default = Scope({Server: 3, Term: 1, Index: 2}, budgets={"restart": 1})
     figure8 = Scope(
         {Server: 3, Term: 3, Index: 1},
         budgets={"time_out": 3, "vote": 5, "lead": 3, "request": 2, "receive": 1, "advance": 1, "restart": 0},
@@ -126,6 +135,7 @@ class Raft(Model):
             self.role[n] = Role.LEADER if n == first else Role.FOLLOWER
             self.votes[Vote(n, first, Term(0))] = True
         self.appends.fill(False)
+        self.heartbeats.fill(False)
         self.acks.fill(False)
         self.committed.fill(False)
 
@@ -170,11 +180,9 @@ class Raft(Model):
     @action(fair="weak", per=("n", "m"))
     def receive(self, n: Server, m: AppendEntries) -> None:
         """A follower makes its log agree with that of the leader, if they agree up to the entry before."""
-        require(self.appends[m] and not (self.role[n] == Role.LEADER and self.term[n] == m.term))
-        require(m.term >= self.term[n], "no_late_entry")
-        self.hear(n, m.term)
-        self.role[n] = Role.FOLLOWER
-        if rule("agree_before", m.prev > 0 and self.log[n][m.prev - 1] != m.prev_term):
+        require(self.appends[m])
+        self.follow(n, m.term)
+        if rule("agree_before", not self.agrees(n, m.prev, m.prev_term)):
             return
         if rule("keep", self.log[n][m.prev] == m.entry):
             pass
@@ -182,8 +190,15 @@ class Raft(Model):
             self.log[n].truncate(m.prev)
             self.log[n].append(m.entry)
         self.acks[Ack(n, m.term, m.prev + 1)] = True
-        if m.commit > self.commit[n]:
-            self.commit_to(n, m.commit)
+
+    @action(fair="weak", per=("n", "m"))
+    def learn(self, n: Server, m: Heartbeat) -> None:
+        """A follower learns what is committed, if it has that."""
+        require(self.heartbeats[m])
+        self.follow(n, m.term)
+        if rule("agree_on_commit", not self.agrees(n, m.prev, m.prev_term)):
+            return
+        self.commit_to(n, max(self.commit[n], m.prev))
 
     @action(fair="weak", per=("n",))
     def advance(self, n: Server, k: Index) -> None:
@@ -192,7 +207,7 @@ class Raft(Model):
         require(self.is_replicated(n, k), "majority_has")
         require(self.log[n][k - 1] == self.term[n] or self.count_replicas)
         self.commit_to(n, k)
-        self.send(n, k - 1)
+        self.heartbeats[Heartbeat(self.term[n], k, self.term_at(n, k))] = True
 
     @action
     def restart(self, n: Server) -> None:
@@ -209,11 +224,22 @@ class Raft(Model):
             self.voted_for[n] = None
             self.role[n] = Role.FOLLOWER
 
+    def follow(self, n: Server, t: Term) -> None:
+        """A server follows the leader of a term, unless it is that leader or knows of a later term."""
+        require(self.role[n] != Role.LEADER or self.term[n] != t)
+        require(t >= self.term[n], "no_late_entry")
+        self.hear(n, t)
+        self.role[n] = Role.FOLLOWER
+
+    def agrees(self, n: Server, k: Index, t: Term) -> bool:
+        """Whether the k-th entry of a log is of a term."""
+        return k == 0 or self.log[n][k - 1] == t
+
     def send(self, n: Server, prev: Index) -> None:
         """A leader sends the entry behind prev, if there is one."""
         if prev < self.length(n):
-            entry, commit = self.term_at(n, prev + 1), min(self.commit[n], prev + 1)
-            self.appends[AppendEntries(self.term[n], prev, self.term_at(n, prev), entry, commit)] = True
+            entry = self.term_at(n, prev + 1)
+            self.appends[AppendEntries(self.term[n], prev, self.term_at(n, prev), entry)] = True
 
     def commit_to(self, n: Server, k: Index) -> None:
         """A server knows that its first k entries are committed."""
@@ -303,4 +329,9 @@ class Raft(Model):
         """Everybody knows that a full log is committed."""
         return all(self.commit[n] == Index.last for n in Server)
 
-    mutants = outcomes({"count_replicas": missing("the elections of figure 8, which scope figure8 has")})
+    mutants = outcomes(
+        {
+            "count_replicas": missing("the elections of figure 8, which scope figure8 has"),
+            "no_late_entry@learn": missing("the time lost by a leader that follows a late heartbeat, which tells the truth"),
+        }
+    )
