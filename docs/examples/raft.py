@@ -332,6 +332,8 @@ class Raft(Model):
     mutants = outcomes(
         {
             "count_replicas": missing("the elections of figure 8, which scope figure8 has"),
-            "no_late_entry@learn": missing("the time lost by a leader that follows a late heartbeat, which tells the truth"),
+            "no_late_entry@learn": missing(
+                "the time lost by a leader that follows a late heartbeat, which tells the truth"
+            ),
         }
     )

@@ -147,12 +147,16 @@ def test_a_mistake_is_found(holdfast: Run, example: Example, variant: str) -> No
 
 @each_mistake
 def test_an_explorer_opens_a_mistake(holdfast: Run, example: Example, variant: str) -> None:
-    """Explore opens the run of the mistake, goes to its end, and finds steps that lead away from there."""
+    """Explore opens the run of the mistake, goes to its end, and finds steps that lead away from there.
+
+    A scope that is made for one run has budgets for this run alone, so there steps lead away from the start only.
+    """
     ran = holdfast("check", example.file, "--variant", variant, "--scope", example.scope(variant), "--json")
     (found,) = json.loads(ran.out)["findings"]
     session, note = open_session(found["replay"].removeprefix("holdfast replay ").strip("'"))
     session.go(len(session.run))
     assert (session.at, note) == (example.mistakes[variant][1], None)
+    session.go(0 if variant in example.scopes else len(session.run))
     assert session.choices()
 
 
