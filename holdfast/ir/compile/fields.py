@@ -38,8 +38,8 @@ def variables_of(
 ) -> Iterator[Var]:
     """The variables of the fields, without flags.
 
-    ``written``: those that actions write. ``initialised``: those that the initial condition writes. A sequence that
-    nothing writes is refused.
+    ``written``: the variables that actions write. ``initialised``: the variables that the initial condition writes. The
+    function refuses a sequence that nothing writes.
     """
     for name, kind in kinds.items():
         if kind.flag:

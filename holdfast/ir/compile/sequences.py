@@ -179,6 +179,8 @@ def _at(compiler: Compiler, found: SequenceCells, node: ast.Subscript, env: Env)
         env.module.refuse(node, "an entry has one index", f"write {excerpt(node.value)}[i]")
     index = compiler.expression(parts[0], env)
     if isinstance(index, Lit) and isinstance(index.type, NumberType):
+        if isinstance(index.value, int) and index.value < 0:
+            env.module.refuse(node, "no entry has an index below 0, so this is always None", "write .last")
         return found.at(index)
     index = fit(index, found.index, parts[0], env, what=f"an index of {found.name}")
     # Each value of the index's own type has a cell, and it is None beyond the length.
