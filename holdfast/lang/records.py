@@ -9,6 +9,9 @@ from typing import Any, Self, dataclass_transform, get_type_hints
 from holdfast.ir.marks import MARK
 from holdfast.lang.sorts import _Domain
 
+OWN = ("__init__", "__new__", "__post_init__", "__eq__", "__hash__", "__getattribute__")
+"""Methods that would give a record another meaning than that of its parts."""
+
 
 @dataclass_transform(frozen_default=True)
 class Record(metaclass=_Domain):
@@ -19,6 +22,9 @@ class Record(metaclass=_Domain):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        own = next((name for name in OWN if name in vars(cls)), None)
+        if own is not None:  # the compiler compares parts, so Python has to do the same
+            raise TypeError(f"the record {cls.__name__} defines {own}, and a record has parts only; delete the method")
         dataclasses.dataclass(frozen=True)(cls)
 
     @classmethod

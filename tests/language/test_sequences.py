@@ -1,4 +1,4 @@
-"""Sequences: what counts as an entry that is read within its length, and how a model by hand holds sequences."""
+"""Sequences and records: which reads are within a length, and how a model by hand holds both."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from holdfast.ir.compile.results import guarded, is_guarded
 from holdfast.ir.expr import ZERO, Compare, Expr, IfElse, Lit, Name, Read
 from holdfast.ir.names import length_name
 from holdfast.ir.types import INT, NatType, OptionalType, SortType
-from holdfast.lang import Cut
+from holdfast.lang import Cut, Record
 from tests.language.cases import read_cases
+from tests.language.toy import Node
 from tests.language.writing import compiled, disagreement, load
 
 INDEX = NatType("Index")
@@ -99,3 +100,10 @@ def test_a_sequence_is_not_gone_through(tmp_path: Path) -> None:
         list(start.queue)
     with pytest.raises(TypeError):
         hash(start.queue)
+
+
+@pytest.mark.parametrize("name", ["__eq__", "__post_init__"])
+def test_a_record_has_parts_only(name: str) -> None:
+    """A record with an equality of its own would mean something else to Python than to the engines."""
+    with pytest.raises(TypeError, match=f"the record Odd defines {name}"):
+        type("Odd", (Record,), {"__annotations__": {"src": Node}, name: lambda *_: True})
