@@ -15,10 +15,10 @@ from holdfast.lang.records import Record
 from holdfast.lang.sorts import Cut, Nat, size_in_force
 
 T = TypeVar("T")
-I = TypeVar("I", bound=Nat)  # noqa: E741 - the index
+Index = TypeVar("Index", bound=Nat)
 
 
-class Seq(Generic[T, I]):
+class Seq(Generic[T, Index]):
     """A sequence: ``queue: Seq[Request, Slot]``, ``log: Map[Node, Seq[Value, Index]]``. The first entry is at 0.
 
     ``index``: the Nat whose bound is the greatest length. ``admit`` checks an entry, and raises ``Cut``. ``record``:
@@ -61,7 +61,7 @@ class Seq(Generic[T, I]):
 
     __hash__ = None  # type: ignore[assignment]
 
-    def starts_with(self, other: Seq[T, I]) -> bool:
+    def starts_with(self, other: Seq[T, Index]) -> bool:
         """Whether the other sequence is a prefix of this one, or equal to it."""
         return self.entries[: len(other.entries)] == other.entries
 
