@@ -75,9 +75,9 @@ def test_a_row_is_still_true(row: GuardRow) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("row", STORED.rows, ids=label_of)
-def test_every_row_is_still_true(row: GuardRow) -> None:
-    """The same holds for every row."""
+@pytest.mark.parametrize("row", STORED.rows[1::3], ids=label_of)
+def test_many_rows_are_still_true(row: GuardRow) -> None:
+    """The same holds for every third row. `holdfast simulate --update` tries all of them anew."""
     shows(row)
 
 
