@@ -50,6 +50,15 @@ class Read:
 
 
 @attrs.frozen
+class MapRead:
+    """The value of a parameter that is a whole map, at a key."""
+
+    arg: Name
+    keys: tuple[Expr, ...]
+    type: Scalar
+
+
+@attrs.frozen
 class Not:
     """Negation."""
 
@@ -208,7 +217,7 @@ class Arithmetic:
 
 
 Expr = (
-    Lit | Name | Read | Not | And | Or | Implies | Compare | IsNone | Unwrap | Wrap | IfElse
+    Lit | Name | Read | MapRead | Not | And | Or | Implies | Compare | IsNone | Unwrap | Wrap | IfElse
     | Ruled | Quantified | Fold
     | Arithmetic
 )  # fmt: skip
@@ -225,6 +234,8 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return ()
         case Read(keys=keys):
             return keys
+        case MapRead(arg, keys):
+            return (arg, *keys)
         case Not(arg) | IsNone(arg) | Unwrap(arg) | Wrap(arg) | Ruled(arg=arg):
             return (arg,)
         case And(args) | Or(args) | Arithmetic(args=args):
@@ -246,6 +257,10 @@ def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
             return expr
         case Read(keys=keys):
             return attrs.evolve(expr, keys=tuple(change(key) for key in keys))
+        case MapRead(arg, keys):
+            of = change(arg)
+            assert isinstance(of, Name), "a parameter that is a map is only ever renamed"
+            return attrs.evolve(expr, arg=of, keys=tuple(change(key) for key in keys))
         case Not() | IsNone() | Unwrap() | Wrap() | Ruled():
             return attrs.evolve(expr, arg=change(expr.arg))
         case And() | Or() | Arithmetic():

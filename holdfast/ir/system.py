@@ -11,7 +11,7 @@ import attrs
 from holdfast.ir.errors import Place, UsageError
 from holdfast.ir.expr import Expr
 from holdfast.ir.stmt import Let, Stmt
-from holdfast.ir.types import EnumType, IntType, Key, NatType, Plain, Scalar, SortType
+from holdfast.ir.types import Choice, EnumType, IntType, Key, MapType, NatType, Plain, Scalar, SortType
 
 PropertyKind = Literal[
     "invariant", "step", "leads_to", "always_eventually", "eventually_always", "witness", "lemma", "assume", "final"
@@ -52,8 +52,14 @@ class Param:
     """
 
     name: str
-    type: Plain
+    type: Choice
     record: str | None = attrs.field(default=None, repr=False)
+
+    @property
+    def plain(self) -> Plain:
+        """The type of a parameter that is a single value, and no whole map."""
+        assert not isinstance(self.type, MapType), self
+        return self.type
 
 
 @attrs.frozen

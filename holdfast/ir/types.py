@@ -94,7 +94,7 @@ class NoneType:
 
 
 Plain = BoolType | EnumType | SortType | NatType | IntType
-"""The types of parameters, and of the values that an Optional holds."""
+"""The types of parameters with a single value, and of the values that an Optional holds."""
 
 Scalar = Plain | OptionalType
 """The types of cells."""
@@ -102,8 +102,26 @@ Scalar = Plain | OptionalType
 Key = EnumType | SortType | NatType
 """The types of map keys and of the domains of loops."""
 
-Type = Scalar | NumberType | NoneType
-"""The types of expressions."""
+
+@attrs.frozen
+class MapType:
+    """A whole map, as the value of a parameter; a relation if ``value`` is bool. No cell holds such a value."""
+
+    keys: tuple[Key, ...]
+    value: Scalar
+
+    def __str__(self) -> str:
+        keys = ", ".join(map(str, self.keys))
+        if isinstance(self.value, BoolType):
+            return f"Rel[{keys}]"
+        return f"Map[{keys if len(self.keys) == 1 else f'tuple[{keys}]'}, {self.value}]"
+
+
+Choice = Plain | MapType
+"""The types of parameters."""
+
+Type = Scalar | NumberType | NoneType | MapType
+"""The types of expressions. Only the name of a parameter has a MapType."""
 
 BOOL = BoolType()
 INT = NumberType()

@@ -29,6 +29,7 @@ class _Cells:
         self._cells: dict[tuple[Any, ...], Any] = dict.fromkeys(keys)  # None until the initial condition sets a cell
         self._admit = admit
         self._reach = reach
+        self._chosen: _Cells | None = None
 
     def __getitem__(self, key: Any) -> Any:
         return self._cells[self._found(key)]
@@ -49,6 +50,12 @@ class _Cells:
     def fill(self, value: Any) -> None:
         for key in self._cells:
             self[key] = value
+
+    def choose(self) -> None:
+        """Start with any values: there is an initial state for each choice. Only an ``@init`` method may call it."""
+        if self._chosen is None:
+            raise TypeError("nothing is chosen for this map; call choose in an @init method, and start with its values")
+        self._cells = dict(self._chosen._cells)
 
     def __repr__(self) -> str:
         return repr(self._cells)

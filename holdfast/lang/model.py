@@ -7,9 +7,10 @@ Python's own type hints and shares no code with the lowerings.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from enum import Enum
+from functools import cache
 from types import UnionType
 from typing import Annotated, Any, ClassVar, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -99,25 +100,39 @@ class Model:
                 # ``__new__``, because the constructor would create unset cells.
                 cells: _Cells = value.__class__.__new__(value.__class__)
                 cells._cells = {key: _copied(held) for key, held in value._cells.items()}
-                cells._admit, cells._reach = value._admit, value._reach
+                cells._admit, cells._reach, cells._chosen = value._admit, value._reach, value._chosen
                 twin.__dict__[name] = cells
             else:
                 twin.__dict__[name] = _copied(value)
         return twin
 
     def start(self, **choices: Any) -> Self:
-        """The initial state for the given values of the initial conditions' parameters. Raises ``Cut``."""
+        """The initial state for the given values of the initial conditions' parameters. Raises ``Cut``.
+
+        ``choices`` also has the values of each map that ``choose`` is called on, by the name of the field.
+        """
         twin = self.copy()
+        methods = _methods(type(self), InitMark)
+        maps = choices.keys() - {name for method in methods for name in _parameters(method)}
         with twin._running("init"):
-            for method in _methods(type(self), InitMark):
-                method(twin, **{name: choices[name] for name in _parameters(method)})
+            for name in maps:
+                twin.__dict__[name]._chosen = _whole(_fields(type(self))[name], choices[name])
+            for method in methods:
+                method(twin, **_taken(method, {name: choices[name] for name in _parameters(method)}))
+            for name in maps:
+                twin.__dict__[name]._chosen = None
         return twin
 
     def take(self, action: str, **args: Any) -> Self:
-        """The state after the action. This state does not change. Raises ``Refused`` or ``Cut``."""
+        """The state after the action. This state does not change. Raises ``Refused`` or ``Cut``.
+
+        An argument that is a whole relation is given as the set of its keys, one that is a map as a dictionary; or as
+        the list of its values, in the order of the keys.
+        """
         twin = self.copy()
+        method = twin._method(action)
         with twin._running(action):
-            twin._method(action)(twin, **args)
+            method(twin, **_taken(method, args))
         return twin
 
     def refusal(self, action: str, **args: Any) -> tuple[str, Enum | None] | None:
@@ -140,7 +155,7 @@ class Model:
         """
         with self._running(""):
             try:
-                return getattr(self, prop)(**args)
+                return getattr(self, prop)(**_taken(getattr(type(self), prop), args))
             except Cut:
                 return False
 
@@ -225,6 +240,34 @@ def _cells(hint: Any) -> _Cells:
     cells: _Cells = get_origin(hint)(itertools.product(*keys), _admit(kind), reach)
     if get_origin(kind) is Seq:
         cells._cells = {key: _sequence(kind) for key in cells._cells}
+    return cells
+
+
+def _taken(method: Callable[..., Any], args: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a method, those that are whole maps as a Map or Rel."""
+    if not any(isinstance(value, Set | Mapping | list) for value in args.values()):
+        return args
+    hints = _hints(method)
+    maps = {name for name in args if get_origin(hints.get(name)) in (Map, Rel)}
+    return {name: _whole(hints[name], value) if name in maps else value for name, value in args.items()}
+
+
+@cache
+def _hints(method: Callable[..., Any]) -> dict[str, Any]:
+    return get_type_hints(method)
+
+
+def _whole(hint: Any, values: Any) -> _Cells:
+    """A Map with the values of a dictionary, or the Rel whose members a set has; either from the list of its values."""
+    cells = _cells(hint)
+    if isinstance(values, list):
+        cells._cells = dict(zip(cells._cells, values, strict=True))
+        return cells
+    if get_origin(hint) is Rel:
+        cells.fill(False)
+        values = dict.fromkeys(values, True)
+    for key, value in values.items():
+        cells[key] = value
     return cells
 
 

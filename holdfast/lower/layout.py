@@ -11,12 +11,13 @@ A cell holds the *code* of its value:
 - Nat: the number itself;
 - Int: its distance from ``lo``;
 - Optional: 0 for None, else 1 more than the code of the value.
+
+The code of a whole map, which only a parameter has, is a number with a digit for each cell, the first one the lowest.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
 from math import prod
@@ -24,21 +25,37 @@ from math import prod
 import attrs
 
 from holdfast.ir.errors import UsageError
-from holdfast.ir.marks import ScopeMark
 from holdfast.ir.system import Action, Property, Scope, System
-from holdfast.ir.types import BoolType, EnumType, IntType, Key, NatType, OptionalType, Plain, Scalar, SortType
+from holdfast.ir.types import (
+    BoolType,
+    Choice,
+    EnumType,
+    IntType,
+    Key,
+    MapType,
+    NatType,
+    OptionalType,
+    Plain,
+    Scalar,
+    SortType,
+)
+from holdfast.lower.element_names import element_names
+from holdfast.lower.map_text import map_text
 
 MOST_CODES = 255
 """The number of codes that a cell may have."""
+
+Value = bool | int | str | None
+"""A decoded value: a truth value, a number, the name of an Enum member or of an element (``n1``), or None.
+
+A whole map is its text: see ``map_text``.
+"""
 
 MOST_VALUES = 1 << 16
 """The limit for the elements of a sort, the values of a parameter or a key, and the cells of a variable.
 
 More would take too much memory and time before a limit on the states of a search could stop it.
 """
-
-Value = bool | int | str | None
-"""A decoded value: a truth value, a number, the name of an Enum member or of an element (``n1``), or None."""
 
 
 @attrs.frozen
@@ -103,7 +120,7 @@ class Layout:
         self.system = system
         self.scope = scope
         self._refuse_sizes()
-        self.elements = _element_names(system, scope)
+        self.elements = element_names(system, scope)
         self.dropped = frozenset(
             v.name for v in system.variables if v.ghost and ghosts is not None and v.name not in ghosts
         )
@@ -124,7 +141,9 @@ class Layout:
         for of in chosen:
             for param in of.params:
                 values = self.codes(param.type)
-                counts.append((f"parameter {param.name} of {of.name} has {values} values", values))
+                # The values of a whole map may be so many that Python does not print their number.
+                shown = values if values.bit_length() < 200 else f"about 2 to the power of {values.bit_length() - 1}"
+                counts.append((f"parameter {param.name} of {of.name} has {shown} values", values))
         for what, count in counts:
             if count > MOST_VALUES:
                 raise UsageError(
@@ -162,9 +181,11 @@ class Layout:
 
     # Types ----------------------------------------------------------------------------------------------------
 
-    def codes(self, kind: Scalar) -> int:
+    def codes(self, kind: Scalar | Choice) -> int:
         """The number of values of a type in this scope."""
         match kind:
+            case MapType(keys=keys, value=value):
+                return int(self.codes(value) ** prod(self.scope.size(key) for key in keys))
             case BoolType():
                 return 2
             case IntType(lo=lo, hi=hi):
@@ -175,9 +196,11 @@ class Layout:
             case _:
                 return self.scope.size(kind)
 
-    def decode_value(self, kind: Scalar, code: int) -> Value:
+    def decode_value(self, kind: Scalar | Choice, code: int) -> Value:
         """The value that a code stands for."""
         match kind:
+            case MapType():
+                return map_text(kind, self.cells_of(kind, code))
             case BoolType():
                 return bool(code)
             case EnumType(members=members):
@@ -191,8 +214,40 @@ class Layout:
             case OptionalType(of):
                 return None if code == 0 else self.decode_value(of, code - 1)
 
-    def encode_value(self, kind: Scalar, value: Value) -> int:
+    def cells_of(self, kind: MapType, code: int) -> list[tuple[tuple[Value, ...], Value]]:
+        """The keys and the value of each cell of a whole map, the last key changing fastest."""
+        return [
+            (
+                tuple(self.decode_value(key, each) for key, each in zip(kind.keys, index, strict=True)),
+                self.decode_value(kind.value, held),
+            )
+            for index, held in self.digits(kind, code).items()
+        ]
+
+    def digits(self, kind: MapType, code: int) -> dict[tuple[int, ...], int]:
+        """The code of each cell of a whole map, by the codes of its keys, the last one changing fastest."""
+        found, base = {}, self.codes(kind.value)
+        for index in itertools.product(*(range(self.scope.size(key)) for key in kind.keys)):
+            code, found[index] = divmod(code, base)
+        return found
+
+    def code_of(self, kind: MapType, digits: Mapping[tuple[int, ...], int]) -> int:
+        """The code of a whole map, from those of its cells."""
+        indices = itertools.product(*(range(self.scope.size(key)) for key in kind.keys))
+        base = self.codes(kind.value)
+        return sum(digits[index] * base**place for place, index in enumerate(indices))
+
+    def encode_value(self, kind: Scalar | Choice, value: Value) -> int:
         """The code of a value; raises UsageError if the type has no such value in this scope."""
+        if isinstance(kind, MapType):
+            codes = range(self.codes(kind))
+            found = next((code for code in codes if self.decode_value(kind, code) == value), None)
+            if found is None:
+                example = self.decode_value(kind, codes[-1])
+                raise UsageError(
+                    f"{value!r} is not a value of {kind} in scope {self.scope.name}; write it like {example}"
+                )
+            return found
         if isinstance(kind, OptionalType):
             return 0 if value is None else 1 + self.encode_value(kind.of, value)
         code = self._code(kind, value)
@@ -324,39 +379,3 @@ class Layout:
 def budget(action: str) -> str:
     """The name of the hidden field that holds an action's budget."""
     return f"budget({action})"
-
-
-def classes_of_scopes(model: type) -> dict[str, type]:
-    """The Sorts and Nats that the scopes of a model mention, by name."""
-    # In reverse, so that a scope of a subclass overrides one of its bases.
-    marks = [mark for base in reversed(model.__mro__) for mark in vars(base).values() if isinstance(mark, ScopeMark)]
-    return {cls.__name__: cls for mark in marks for cls in mark.sizes}
-
-
-def _element_names(system: System, scope: Scope) -> dict[str, tuple[str, ...]]:
-    """The names of the elements of each Sort: its prefix and a number, such as ``n1`` and ``n2``.
-
-    Sorts that share a prefix use their whole names, in lower case. Raises UsageError if two elements would have one
-    name.
-    """
-    classes = classes_of_scopes(system.python)
-    prefixes = {
-        sort.name: getattr(classes.get(sort.name), "prefix", "") or sort.name[0].lower() for sort in system.sorts
-    }
-    shared = {prefix for prefix, times in Counter(prefixes.values()).items() if times > 1}
-    elements = {
-        name: tuple(
-            f"{name.lower() if prefix in shared else prefix}{number + 1}" for number in range(scope.sizes[name])
-        )
-        for name, prefix in prefixes.items()
-    }
-    owners: dict[str, str] = {}
-    for sort, names in elements.items():
-        for name in names:
-            # With two elements of one name, a trace could not be read back, and TLC would take the two for one.
-            if owners.setdefault(name, sort) != sort:
-                raise UsageError(
-                    f"scope {scope.name}: an element of {owners[name]} and one of {sort} are both called {name}; give "
-                    f'one of them another prefix: class {sort}(Sort, prefix="x")'
-                )
-    return elements

@@ -17,7 +17,7 @@ from math import factorial, prod
 import attrs
 
 from holdfast.ir.errors import UsageError
-from holdfast.ir.types import Key, OptionalType, Scalar, SortType
+from holdfast.ir.types import Choice, Key, MapType, OptionalType, Scalar, SortType
 from holdfast.lower.layout import Layout
 
 MOST_COSETS = 1_000
@@ -228,6 +228,17 @@ def inverse(renaming: Renaming) -> Renaming:
 def renamed_key(kinds: tuple[Key, ...], index: tuple[int, ...], renaming: Renaming) -> tuple[int, ...]:
     """The codes of a cell's keys, renamed."""
     return tuple(renamed_value(kind, code, renaming) for kind, code in zip(kinds, index, strict=True))
+
+
+def renamed_code(layout: Layout, kind: Choice, code: int, renaming: Renaming) -> int:
+    """The code of an argument, renamed."""
+    if not isinstance(kind, MapType):
+        return renamed_value(kind, code, renaming)
+    digits = layout.digits(kind, code).items()
+    renamed = {
+        renamed_key(kind.keys, index, renaming): renamed_value(kind.value, digit, renaming) for index, digit in digits
+    }
+    return layout.code_of(kind, renamed)
 
 
 def renamed_value(kind: Scalar, code: int, renaming: Renaming) -> int:

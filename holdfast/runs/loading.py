@@ -13,7 +13,7 @@ from holdfast.ir.variants import load_variant
 from holdfast.lower.layout import Value
 from holdfast.lower.outcome import Refused
 from holdfast.lower.python.interpreter import Args
-from holdfast.runs.matching import NoValueError, first_difference, fit, scalar
+from holdfast.runs.matching import NoValueError, choice, first_difference, fit
 from holdfast.runs.replay import Replayer, Script, StoppedScript
 from holdfast.trace.foreign import ForeignRun, ForeignState, argument
 from holdfast.trace.line import Call, Line, parse_line
@@ -263,7 +263,7 @@ def _values(replayer: Replayer, run: ForeignRun, action: Action, state: ForeignS
     kinds = {param.name: param.type for param in action.params}
     try:
         return {
-            name: scalar(replayer.machine.layout, kinds[name], value) if name in kinds else argument(value)
+            name: choice(replayer.machine.layout, kinds[name], value) if name in kinds else argument(value)
             for name, value in state.args
         }
     except NoValueError as error:

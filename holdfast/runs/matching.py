@@ -8,14 +8,26 @@ answer: each of its states was reached first by the least action and arguments.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import attrs
 
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Action
-from holdfast.ir.types import BoolType, EnumType, IntType, NatType, OptionalType, Scalar, SortType
+from holdfast.ir.types import (
+    BoolType,
+    Choice,
+    EnumType,
+    IntType,
+    Key,
+    MapType,
+    NatType,
+    OptionalType,
+    Scalar,
+    SortType,
+)
 from holdfast.lower.layout import Field, Layout, Value
+from holdfast.lower.map_text import map_text
 from holdfast.lower.outcome import Refused
 from holdfast.lower.python.interpreter import Args
 from holdfast.runs.replay import Replayer, Script
@@ -129,7 +141,7 @@ class _Fitting:
         for place, param in enumerate(action.params):
             if param.name in named:
                 try:
-                    value = scalar(self.layout, param.type, named[param.name])
+                    value = choice(self.layout, param.type, named[param.name])
                 except NoValueError as error:
                     raise UsageError(f"{self.run.path}: {action.name}: {param.name} is {error}; {FITTING}") from None
                 found[place] = self.layout.encode_value(param.type, value)
@@ -231,13 +243,29 @@ def cells(layout: Layout, field: Field, value: Tree) -> dict[tuple[int, ...], Va
     """The cells of a field with their values in the file, by the codes of their keys; raises NoValueError."""
     if not field.keys:
         return {(): scalar(layout, field.type, value)}
-    if isinstance(field.type, BoolType) and isinstance(value, SetOf | Listing):
-        members = {_keys(layout, field, _parts(item, len(field.keys))) for item in value.items}
-        return {index: index in members for index in field.indices}
-    return {
-        _keys(layout, field, parts): scalar(layout, field.type, item)
-        for parts, item in _entries(value, len(field.keys))
-    }
+    return _table(layout, field.keys, field.type, field.indices, value)
+
+
+def choice(layout: Layout, kind: Choice, value: Tree) -> Value:
+    """The model's value of a parameter for a value in a file; raises NoValueError if there is none."""
+    if not isinstance(kind, MapType):
+        return scalar(layout, kind, value)
+    every = [keys for keys, _ in layout.cells_of(kind, 0)]
+    indices = [tuple(map(layout.encode_value, kind.keys, keys)) for keys in every]
+    found = _table(layout, kind.keys, kind.value, indices, value)
+    if missing := [keys for keys, index in zip(every, indices, strict=True) if index not in found]:
+        raise NoValueError(f"{show(value)}, which has no value for {', '.join(map(str, missing[0]))}")
+    return map_text(kind, [(keys, found[index]) for keys, index in zip(every, indices, strict=True)])
+
+
+def _table(
+    layout: Layout, kinds: Sequence[Key], kind: Scalar, indices: Iterable[tuple[int, ...]], value: Tree
+) -> dict[tuple[int, ...], Value]:
+    """The cells of a relation or map with their values in the file, by the codes of their keys."""
+    if isinstance(kind, BoolType) and isinstance(value, SetOf | Listing):
+        members = {_keys(layout, kinds, _parts(item, len(kinds))) for item in value.items}
+        return {index: index in members for index in indices}
+    return {_keys(layout, kinds, parts): scalar(layout, kind, item) for parts, item in _entries(value, len(kinds))}
 
 
 def _entries(value: Tree, arity: int) -> Iterator[tuple[tuple[Tree, ...], Tree]]:
@@ -268,9 +296,9 @@ def _parts(argument: Tree, arity: int) -> tuple[Tree, ...]:
     raise NoValueError(f"given for {show(argument)}, which is no tuple of {arity}")
 
 
-def _keys(layout: Layout, field: Field, parts: Sequence[Tree]) -> tuple[int, ...]:
-    values = (scalar(layout, kind, part) for kind, part in zip(field.keys, parts, strict=True))
-    return tuple(layout.encode_value(kind, value) for kind, value in zip(field.keys, values, strict=True))
+def _keys(layout: Layout, kinds: Sequence[Key], parts: Sequence[Tree]) -> tuple[int, ...]:
+    values = (scalar(layout, kind, part) for kind, part in zip(kinds, parts, strict=True))
+    return tuple(layout.encode_value(kind, value) for kind, value in zip(kinds, values, strict=True))
 
 
 def scalar(layout: Layout, kind: Scalar, value: Tree) -> Value:

@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterator
 import attrs
 
 from holdfast.ir.errors import UsageError
-from holdfast.ir.types import SortType
-from holdfast.lower.renaming_group import Renaming
+from holdfast.lower.renaming_group import Renaming, renamed_code
 from holdfast.lower.symmetry import group_of
 from holdfast.runs.replay import Replayer, Script
 from holdfast.trace.shrink import Call, Run, Shrinker, Tries, never
@@ -150,10 +149,8 @@ class Shortcuts:
             return call
         action, args = call
         kinds = (param.type for param in self.params[action])
-        return action, tuple(
-            renaming[kind.name][code] if isinstance(kind, SortType) else code
-            for kind, code in zip(kinds, args, strict=True)
-        )
+        layout = self.machine.layout
+        return action, tuple(renamed_code(layout, kind, code, renaming) for kind, code in zip(kinds, args, strict=True))
 
 
 class _Search:

@@ -20,8 +20,20 @@ from pathlib import Path
 from typing import Any, Literal
 
 from holdfast.ir.errors import UsageError
-from holdfast.ir.types import BoolType, EnumType, IntType, NatType, OptionalType, Plain, Scalar, SortType
+from holdfast.ir.types import (
+    BoolType,
+    Choice,
+    EnumType,
+    IntType,
+    Key,
+    MapType,
+    NatType,
+    OptionalType,
+    Scalar,
+    SortType,
+)
 from holdfast.lower.layout import Cell, Value
+from holdfast.lower.map_text import cells_in
 from holdfast.trace.line import replay_command
 from holdfast.trace.text import count
 from holdfast.trace.trace import Step, Trace
@@ -130,10 +142,22 @@ class _Writer:
         field = cells[0].field
         if not field.keys:
             return self.scalar(field.type, values[0])
-        keys = [_tuple([self.scalar(*part) for part in zip(field.keys, cell.keys, strict=True)]) for cell in cells]
-        if isinstance(field.type, BoolType):
-            return {"#set": [key for key, value in zip(keys, values, strict=True) if value]}
-        return {"#map": [[key, self.scalar(field.type, value)] for key, value in zip(keys, values, strict=True)]}
+        return self.table(field.keys, field.type, zip([cell.keys for cell in cells], values, strict=True))
+
+    def table(self, kinds: Sequence[Key], kind: Scalar, cells: Iterable[tuple[tuple[Value, ...], Value]]) -> Any:
+        """A relation as the set of its tuples, or a map. ``cells``: the keys and the value of each."""
+        keyed = [
+            (_tuple([self.scalar(*part) for part in zip(kinds, keys, strict=True)]), value) for keys, value in cells
+        ]
+        if isinstance(kind, BoolType):
+            return {"#set": [key for key, member in keyed if member]}
+        return {"#map": [[key, self.scalar(kind, value)] for key, value in keyed]}
+
+    def choice(self, kind: Choice, value: Value) -> Any:
+        """The value of a parameter."""
+        if not isinstance(kind, MapType):
+            return self.scalar(kind, value)
+        return self.table(kind.keys, kind.value, cells_in(kind, str(value)))
 
     def scalar(self, kind: Scalar, value: Value) -> Any:
         match kind:
@@ -155,7 +179,7 @@ class _Writer:
     def args(self, step: Step) -> dict[str, Any]:
         params = next((sig.params for sig in self.trace.signatures if sig.action == step.action), ())
         kinds = {param.name: param.type for param in params}
-        return {name: self.scalar(kinds[name], value) for name, value in step.args}
+        return {name: self.choice(kinds[name], value) for name, value in step.args}
 
     def picked(self, step: Step) -> dict[str, Any]:
         """Every parameter of every action, None where this step's action has no such parameter."""
@@ -167,11 +191,15 @@ class _Writer:
 
     def field_type(self, cell: Cell) -> str:
         field = cell.field
-        if not field.keys:
-            return self.scalar_type(field.type)
-        keys = [self.scalar_type(key) for key in field.keys]
+        return self.table_type(field.keys, field.type) if field.keys else self.scalar_type(field.type)
+
+    def table_type(self, kinds: Sequence[Key], kind: Scalar) -> str:
+        keys = [self.scalar_type(key) for key in kinds]
         key = keys[0] if len(keys) == 1 else f"<<{', '.join(keys)}>>"
-        return f"Set({key})" if isinstance(field.type, BoolType) else f"{key} -> {self.scalar_type(field.type)}"
+        return f"Set({key})" if isinstance(kind, BoolType) else f"{key} -> {self.scalar_type(kind)}"
+
+    def choice_type(self, kind: Choice) -> str:
+        return self.table_type(kind.keys, kind.value) if isinstance(kind, MapType) else self.scalar_type(kind)
 
     def scalar_type(self, kind: Scalar) -> str:
         match kind:
@@ -190,7 +218,7 @@ class _Writer:
         return f"Set({of})" if self.optionals == "set" else f"Some({of}) | None(UNIT)"
 
     def picks_type(self) -> str:
-        fields = {pick: self.option_type(self.scalar_type(kind)) for pick, kind in self.picks.values()}
+        fields = {pick: self.option_type(self.choice_type(kind)) for pick, kind in self.picks.values()}
         return f"{{ {', '.join(f'{pick}: {kind}' for pick, kind in fields.items())} }}" if fields else "{}"
 
 
@@ -212,7 +240,7 @@ def _fields(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
     return found
 
 
-def _pick_names(trace: Trace) -> dict[tuple[str, str], tuple[str, Plain]]:
+def _pick_names(trace: Trace) -> dict[tuple[str, str], tuple[str, Choice]]:
     """For each action and parameter: its field in the record of picks, and its type.
 
     Parameters of one name and type share a field. Parameters of one name and different types get the action's name in

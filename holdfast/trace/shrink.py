@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import attrs
 
-from holdfast.ir.types import IntType, NatType, Plain, SortType
+from holdfast.ir.types import Choice, IntType, NatType, SortType
 
 Call = tuple[str, tuple[int, ...]]
 """An action and the codes of its arguments."""
@@ -65,7 +65,7 @@ class Shrinker:
     def __init__(
         self,
         shows: Callable[[Run], bool],
-        params: Mapping[str, tuple[Plain, ...]],
+        params: Mapping[str, tuple[Choice, ...]],
         tries: Tries,
         shortcut: Callable[[Run], Run | None] | None = None,
     ) -> None:
@@ -129,20 +129,20 @@ class Shrinker:
             if isinstance(kind, SortType):
                 self._exchange(kind)
 
-    def _merge(self, kind: Plain) -> None:
+    def _merge(self, kind: Choice) -> None:
         """Replace the greatest values by lesser ones, at every place of the run."""
         for high in reversed(self._used(kind)):
             for low in range(high):
                 if self._keep(self._mapped(kind, {high: low})):
                     break
 
-    def _close_gaps(self, kind: Plain) -> None:
+    def _close_gaps(self, kind: Choice) -> None:
         """Lower all numbers from some number on by one: after an earlier epoch was lowered, the later ones follow."""
         for low in self._used(kind):
             if low:
                 self._keep(self._mapped(kind, {code: code - 1 for code in self._used(kind) if code >= low}))
 
-    def _exchange(self, kind: Plain) -> None:
+    def _exchange(self, kind: Choice) -> None:
         """Swap two names, so that the name used first is the first of its sort."""
         used = self._used(kind)
         for low in used:
@@ -157,11 +157,11 @@ class Shrinker:
                     if self._keep(self._replaced(place, position, low)):
                         break
 
-    def _used(self, kind: Plain) -> list[int]:
+    def _used(self, kind: Choice) -> list[int]:
         """The values of a type that the run names, in order."""
         return sorted({code for call in self.best for known, code in self._arguments(call) if known == kind})
 
-    def _mapped(self, kind: Plain, changes: Mapping[int, int]) -> Run:
+    def _mapped(self, kind: Choice, changes: Mapping[int, int]) -> Run:
         return tuple(
             (
                 call[0],
@@ -175,6 +175,6 @@ class Shrinker:
         changed = (action, (*args[:position], code, *args[position + 1 :]))
         return (*self.best[:place], changed, *self.best[place + 1 :])
 
-    def _arguments(self, call: Call) -> Iterator[tuple[Plain, int]]:
+    def _arguments(self, call: Call) -> Iterator[tuple[Choice, int]]:
         action, args = call
         return zip(self.params[action], args, strict=True)

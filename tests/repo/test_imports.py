@@ -67,7 +67,8 @@ COMMANDS = {"check": "search", "rule": "rules"}
 """The commands that have another name than the folder of their verb."""
 
 LAYERS = {
-    "holdfast.lower": ["outcome", "statistics", "layout", "renaming_group", "canonical_form", "symmetry", "random_runs",
+    "holdfast.lower": ["outcome", "statistics", "map_text", "element_names", "layout", "renaming_group",
+                       "canonical_form", "symmetry", "random_runs",
                        "python", "graph", "provenance", "kernel", "smt", "tla"],
     "holdfast.runs": ["selection", "where", "starts", "rebuilding", "judge", "lasso_judge", "replay", "matching",
                       "missing", "with_rules", "shrink", "why", "loading", "explorer", "refusals"],

@@ -13,6 +13,7 @@ from holdfast.ir.expr import (
     Implies,
     IsNone,
     Lit,
+    MapRead,
     Name,
     Not,
     Or,
@@ -50,6 +51,8 @@ def _write(expr: Expr) -> tuple[str, int]:  # noqa: C901 - one case for each kin
         case Read(var, keys, old=old):
             state = "old" if old else "self"
             return f"{state}.{var}" + (f"[{', '.join(map(written, keys))}]" if keys else ""), ATOM
+        case MapRead(arg, keys):
+            return f"{arg.name}[{', '.join(map(written, keys))}]", ATOM
         case Unwrap(arg=arg) | Wrap(arg=arg) | Ruled(arg=arg):
             return _write(arg)
         case IsNone(arg):

@@ -13,18 +13,20 @@ from collections.abc import Mapping, Sequence
 import attrs
 
 from holdfast.ir.compile.annotations import scalar
-from holdfast.ir.compile.context import Context, Env, RecordValue
+from holdfast.ir.compile.context import Context, Env, MapValue, Meaning, RecordValue
 from holdfast.ir.compile.conversions import fit
 from holdfast.ir.compile.expressions import Expressions
 from holdfast.ir.compile.helpers import check_reached, helper_env, join_rest, unpacked
 from holdfast.ir.compile.known_optionals import after_write, when_false, when_true
+from holdfast.ir.compile.map_parameters import chosen
 from holdfast.ir.compile.records import members, value_of, variables
 from holdfast.ir.compile.sequences import SequenceCells, clear_all, copy, sequence, sequence_field, write
 from holdfast.ir.compile.source import Member
 from holdfast.ir.expr import Expr, Lit, Read, walk
 from holdfast.ir.names import UniqueName
 from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, statements
-from holdfast.ir.types import EnumType, NoneType, Scalar
+from holdfast.ir.system import Param
+from holdfast.ir.types import EnumType, MapType, NoneType, Scalar
 
 OUTSIDE: dict[type[ast.stmt], tuple[str, str]] = {
     ast.While: ("a while loop may not end", "write `for x in Sort`"),
@@ -47,11 +49,15 @@ OUTSIDE: dict[type[ast.stmt], tuple[str, str]] = {
 class BodyCompiler:
     """Compiles the bodies that make up one action or initial condition. Names are unique across all of them."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, *, starts: bool = False) -> None:
         self.context = context
         self.expressions = Expressions(context)
+        self.starts = starts
+        """Whether the bodies make up the initial condition, which may choose whole maps."""
+        self.chosen: list[Param] = []
+        """The parameters that stand for the chosen maps."""
 
-    def body(self, member: Member, params: Mapping[str, Expr | RecordValue]) -> tuple[Stmt, ...]:
+    def body(self, member: Member, params: Mapping[str, Meaning]) -> tuple[Stmt, ...]:
         """The statements of a method. ``params``: the value of each parameter."""
         receiver = member.node.args.args[0].arg
         env = Env(member.module, {receiver: False}, params, frozenset(), (member.name,))
@@ -259,6 +265,10 @@ class BodyCompiler:
                 state in env.states
             ):
                 return self._fill(call, field, env, in_loop)
+            case ast.Attribute(value=ast.Attribute(value=ast.Name(id=state), attr=field), attr="choose") if (
+                state in env.states
+            ):
+                return self._choose(call, field, env, in_loop)
             case ast.Attribute(value=ast.Name(id=state), attr=name) if state in env.states:
                 return self._procedure(call, name, state, env, in_loop)
         return env.module.refuse(
@@ -298,6 +308,21 @@ class BodyCompiler:
         value = self._value(call.args[0], field.value, env, f"self.{name}", call)
         return [Fill(name, value, env.module.place(call))], attrs.evolve(env, known=after_write(env.known, name))
 
+    def _choose(self, call: ast.Call, name: str, env: Env, in_loop: bool) -> tuple[list[Stmt], Env]:
+        field = self.context.fields.get(name)
+        if field is None:
+            env.module.refuse(call, f"the model has no field {name}", "declare it in the class: `name: Type`")
+        if not self.starts:
+            remedy = f"take a parameter, such as a {MapType(field.keys, field.value)}, and write its values"
+            env.module.refuse(call, "only an @init method chooses a whole map", remedy)
+        if in_loop:
+            env.module.refuse(call, "this chooses the same values each time", "move it out of the loop")
+        if any(each.name == name for each in self.chosen):
+            env.module.refuse(call, f"{name} is chosen twice", "keep one")
+        param, made = chosen(self.expressions, call, name, field, env)
+        self.chosen.append(param)
+        return [made], attrs.evolve(env, known=after_write(env.known, name))
+
     def _clear_all(self, call: ast.Call, name: str, env: Env, in_loop: bool) -> tuple[list[Stmt], Env]:
         if in_loop:
             env.module.refuse(call, "this empties the same sequences each time", "move it out of the loop")
@@ -316,6 +341,9 @@ class BodyCompiler:
             if isinstance(arg, RecordValue):
                 lets, inner = self._let_record(call, param, arg, inner)
                 made += lets
+                continue
+            if isinstance(arg, MapValue):
+                inner = inner.bind(param, arg)
                 continue
             bound = arg  # an argument that reads no cell cannot change, so it needs no local
             if any(isinstance(part, Read) for part in walk(arg)):

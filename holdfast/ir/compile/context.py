@@ -14,7 +14,7 @@ from holdfast.ir.compile.known_optionals import Facts
 from holdfast.ir.compile.source import Member, Module, SourceField
 from holdfast.ir.expr import Expr, Name
 from holdfast.ir.names import length_name
-from holdfast.ir.types import Key, NatType, Scalar
+from holdfast.ir.types import Key, MapType, NatType, Scalar
 
 
 @attrs.frozen
@@ -24,6 +24,19 @@ class RecordValue:
     kind: RecordType
     parts: tuple[Expr, ...]
     optional: bool = False
+
+
+@attrs.frozen
+class MapValue:
+    """A parameter that is a whole map. ``shape``: its keys as they are written, where a record stands for several."""
+
+    name: Name
+    kind: MapType
+    shape: Shape
+
+
+Meaning = Expr | RecordValue | MapValue
+"""What a name stands for."""
 
 
 @attrs.frozen
@@ -83,11 +96,11 @@ class Env:
 
     module: Module
     states: Mapping[str, bool]
-    names: Mapping[str, Expr | RecordValue]
+    names: Mapping[str, Meaning]
     known: Facts
     inlined: tuple[str, ...] = ()
 
-    def bind(self, name: str, expr: Expr | RecordValue) -> Env:
+    def bind(self, name: str, expr: Meaning) -> Env:
         """The environment with one more name."""
         return attrs.evolve(self, names={**self.names, name: expr})
 

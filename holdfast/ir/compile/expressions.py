@@ -16,12 +16,13 @@ from holdfast.ir.compile.annotations import BUILTINS, RecordType, key, resolve
 from holdfast.ir.compile.builtin_remedies import of_call, of_construct
 from holdfast.ir.compile.comparisons import comparison
 from holdfast.ir.compile.constants import constant
-from holdfast.ir.compile.context import Context, Env, RecordValue, StateField
+from holdfast.ir.compile.context import Context, Env, MapValue, Meaning, RecordValue, StateField
 from holdfast.ir.compile.conversions import choose, fit, plain_if_known
 from holdfast.ir.compile.field_types import Shape
 from holdfast.ir.compile.folds import absolute, arithmetic, count, extremum, literal, quantified, total
 from holdfast.ir.compile.helpers import helper_value
 from holdfast.ir.compile.known_optionals import when_false, when_true
+from holdfast.ir.compile.map_parameters import lookup, named_map
 from holdfast.ir.compile.orders import ENDS, NEIGHBOURS, end, length, neighbour
 from holdfast.ir.compile.results import reads_computed_key
 from holdfast.ir.compile.sequences import (
@@ -31,6 +32,7 @@ from holdfast.ir.compile.sequences import (
     sequence,
     sequence_field,
 )
+from holdfast.ir.compile.source import excerpt
 from holdfast.ir.expr import TRUE, And, Expr, Lit, Name, Not, Or, Read, Ruled
 from holdfast.ir.marks import MARK
 from holdfast.ir.names import UniqueName, source_name
@@ -199,8 +201,11 @@ class Expressions:
             return held if isinstance(held, RecordValue) else None
         return found
 
-    def _single(self, found: Expr | RecordValue, node: ast.expr, env: Env) -> Expr:
-        """The value, which is no record."""
+    def _single(self, found: Meaning, node: ast.expr, env: Env) -> Expr:
+        """The value, which is no record and no map."""
+        if isinstance(found, MapValue):
+            name = excerpt(node)
+            env.module.refuse(node, f"{name} is a map, and no single value", f"name a cell: {name}[...]")
         return records.refuse_whole(found, node, env) if isinstance(found, RecordValue) else found
 
     def _constant(self, node: ast.Constant, env: Env) -> Expr:
@@ -286,6 +291,8 @@ class Expressions:
         if sequence(self, node, env) is not None:
             refuse_whole(node, env)
         match node.value:
+            case ast.Name() if (chosen := named_map(node.value, env)) is not None:
+                return lookup(self, chosen, node, env)
             case ast.Attribute(value=ast.Name(id=state)) if state in env.states:
                 name, keys, field = self.cell(node, env)
                 return Read(name, keys, field.value, env.states[state])

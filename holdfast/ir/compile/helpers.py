@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import attrs
 
 from holdfast.ir.compile.annotations import scalar
-from holdfast.ir.compile.context import Compiler, Env, RecordValue
+from holdfast.ir.compile.context import Compiler, Env, MapValue, Meaning, RecordValue
 from holdfast.ir.compile.conversions import choose, fit, plain_if_known, unit
 from holdfast.ir.compile.known_optionals import when_false, when_true
+from holdfast.ir.compile.map_parameters import map_parameter, named_map
 from holdfast.ir.compile.records import of_kind
 from holdfast.ir.compile.source import Member, excerpt
 from holdfast.ir.expr import Expr
@@ -31,7 +32,7 @@ WHOLE = TuplePart(0, 0)
 
 def helper_env(
     compiler: Compiler, node: ast.Call, name: str, old: bool, env: Env
-) -> tuple[Member, dict[str, Expr | RecordValue], Env]:
+) -> tuple[Member, dict[str, Meaning], Env]:
     """The helper of that name, its arguments by parameter, and the environment of its body.
 
     The environment does not have the parameters yet: the caller binds them to the arguments or to locals. ``old``:
@@ -54,7 +55,7 @@ def helper_env(
     if len(node.args) > len(params) or len(given) != len(params):
         wanted = ", ".join(param.arg for param in params)
         env.module.refuse(node, f"{name} takes ({wanted})", "pass exactly these")
-    args: dict[str, Expr | RecordValue] = {}
+    args: dict[str, Meaning] = {}
     for param in params:
         if param.annotation is None:
             member.module.refuse(
@@ -64,6 +65,10 @@ def helper_env(
         if whole is not None:
             args[param.arg] = of_kind(compiler, whole, given[param.arg], env)
             continue
+        wanted_map = map_parameter(param.arg, param.annotation, member.module, compiler.context.types)
+        if wanted_map is not None:
+            args[param.arg] = _same_map(wanted_map, given[param.arg], env)
+            continue
         kind = scalar(param.annotation, member.module, compiler.context.types)
         args[param.arg] = fit(
             compiler.expression(given[param.arg], env), kind, given[param.arg], env, what=f"{name}({param.arg})"
@@ -72,6 +77,14 @@ def helper_env(
     # Facts are about cells and unique names, so the facts at the call hold in the helper too.
     inner = Env(member.module, {receiver: old}, {}, env.known, (*env.inlined, name))
     return member, args, inner
+
+
+def _same_map(wanted: MapValue, node: ast.expr, env: Env) -> MapValue:
+    """An argument that is a map: a parameter of the action, of the same type."""
+    found = named_map(node, env)
+    if found is None or found.kind != wanted.kind:
+        env.module.refuse(node, f"this is no parameter of type {wanted.kind}", "pass one, or read the field itself")
+    return found
 
 
 def helper_value(compiler: Compiler, node: ast.Call, name: str, old: bool, env: Env, part: TuplePart = WHOLE) -> Expr:
@@ -84,7 +97,8 @@ def helper_value(compiler: Compiler, node: ast.Call, name: str, old: bool, env: 
     if returns is None or (isinstance(returns, ast.Constant) and returns.value is None):
         env.module.refuse(node, f"{name} returns nothing", "call it on a line of its own, or annotate what it returns")
     for param, arg in args.items():
-        for each in arg.parts if isinstance(arg, RecordValue) else (arg,):
+        parts = arg.parts if isinstance(arg, RecordValue) else () if isinstance(arg, MapValue) else (arg,)
+        for each in parts:
             compiler.check_eager(each, node, env)
         inner = inner.bind(param, arg)
     found = value_body(compiler, member.node.body, inner, member.node, part)

@@ -17,7 +17,7 @@ from holdfast.ir.compile.checks import (
     used_variables,
     written_variables,
 )
-from holdfast.ir.compile.context import Context, RecordValue, StateField
+from holdfast.ir.compile.context import Context, Meaning, StateField
 from holdfast.ir.compile.expressions import Expressions
 from holdfast.ir.compile.field_types import FieldType, field_type
 from holdfast.ir.compile.fields import check_field, variables_of
@@ -33,7 +33,6 @@ from holdfast.ir.compile.scopes import read_scopes
 from holdfast.ir.compile.simplify import fold_body
 from holdfast.ir.compile.source import ClassSource, Member, read_class
 from holdfast.ir.errors import ModelError, UsageError
-from holdfast.ir.expr import Expr
 from holdfast.ir.marks import ActionMark, InitMark, PropertyMark, VariantMark
 from holdfast.ir.names import source_name
 from holdfast.ir.stmt import Stmt
@@ -325,9 +324,9 @@ class _Compiler:
     def _init(self, context: Context) -> Iterable[Action]:
         """The initial condition, unless a part of it is refused."""
         members = self._marked(InitMark)
-        bodies = BodyCompiler(context)
+        bodies = BodyCompiler(context, starts=True)
         shared: dict[str, Param] = {}
-        judged: list[tuple[Member, dict[str, Expr | RecordValue]]] = []
+        judged: list[tuple[Member, dict[str, Meaning]]] = []
         # All parameters get their names before any body is compiled, so that no local takes the name of a parameter of
         # another initial condition.
         for member in members:
@@ -341,14 +340,12 @@ class _Compiler:
         if members and len(parts) == len(members):
             at = members[-1].module.place(members[-1].node)
             body = tuple(itertools.chain.from_iterable(parts))
-            action = Action("init", tuple(shared.values()), fold_body(body), members[-1].doc, at)
+            action = Action("init", (*shared.values(), *bodies.chosen), fold_body(body), members[-1].doc, at)
             yield with_bounds(action, context.keys)
         else:
             self.refusals.names.update(member.name for member in members)
 
-    def _choices(
-        self, member: Member, expressions_: Expressions, shared: dict[str, Param]
-    ) -> dict[str, Expr | RecordValue]:
+    def _choices(self, member: Member, expressions_: Expressions, shared: dict[str, Param]) -> dict[str, Meaning]:
         """The parameters of one initial condition, which are added to ``shared``."""
         check_returns(member, "None")
         params, names = self._params(member, expressions_, shared)
@@ -364,13 +361,13 @@ class _Compiler:
 
     def _params(
         self, member: Member, expressions_: Expressions, shared: dict[str, Param] | None = None
-    ) -> tuple[tuple[Param, ...], dict[str, Expr | RecordValue]]:
+    ) -> tuple[tuple[Param, ...], dict[str, Meaning]]:
         """The parameters of a method, and the value of each of them.
 
         ``shared``: the parameters of the initial conditions compiled before; parameters of one name are one choice.
         """
         params: list[Param] = []
-        names: dict[str, Expr | RecordValue] = {}
+        names: dict[str, Meaning] = {}
         for arg in parameters(member):
             if arg.annotation is None:
                 member.module.refuse(arg, f"the parameter {arg.arg} has no type", f"write {arg.arg}: Type")

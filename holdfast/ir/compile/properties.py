@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Sequence
 
-from holdfast.ir.compile.context import Context, Env, RecordValue
+from holdfast.ir.compile.context import Context, Env, MapValue, Meaning
 from holdfast.ir.compile.expressions import Expressions
 from holdfast.ir.compile.helpers import check_returns, parameters, value_body
 from holdfast.ir.compile.key_bounds import where_defined
@@ -31,9 +31,12 @@ def compile_property(member: Member, context: Context, actions: tuple[Action, ..
     expressions = Expressions(context)
     args, states = _states(member, mark)
     params: list[Param] = []
-    names: dict[str, Expr | RecordValue] = {}
+    names: dict[str, Meaning] = {}
     for arg in args:
         made, names[arg.arg] = parameter(expressions, arg, member.module)
+        if mark.of is None and isinstance(names[arg.arg], MapValue):
+            remedy = "take single values, or judge the steps of an action that takes the map: @step(of=...)"
+            member.module.refuse(arg, "a property cannot range over whole maps", remedy, f"def {member.name}")
         params += made
         for param in made:
             expressions.fresh(param.name)  # reserves the name

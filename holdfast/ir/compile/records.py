@@ -13,10 +13,11 @@ from typing import NoReturn
 import attrs
 
 from holdfast.ir.compile.annotations import RecordType, Types, plain, resolve
-from holdfast.ir.compile.context import Compiler, Env, RecordValue
+from holdfast.ir.compile.context import Compiler, Env, MapValue, Meaning, RecordValue
 from holdfast.ir.compile.conversions import fit, plain_if_known
+from holdfast.ir.compile.map_parameters import map_parameter, named_map
 from holdfast.ir.compile.source import Module, excerpt
-from holdfast.ir.expr import And, Compare, Expr, IsNone, Name, Not, Or, Read, Unwrap
+from holdfast.ir.expr import And, Compare, Expr, IsNone, MapRead, Name, Not, Or, Read, Unwrap
 from holdfast.ir.names import UniqueName, source_name
 from holdfast.ir.system import Param
 from holdfast.ir.types import BOOL, Key, OptionalType
@@ -138,15 +139,18 @@ def value_of(kind: Key | RecordType, variables: Variables) -> Expr | RecordValue
 
 @attrs.frozen
 class Membership:
-    """The members of a relation with one key: ``for m in self.sent``."""
+    """The members of a relation with one key: ``for m in self.sent``. ``of``: the field or the parameter."""
 
     kind: Key | RecordType
-    field: str
-    old: bool
+    of: str | MapValue
+    old: bool = False
 
     def test(self, variables: Variables) -> Expr:
         """Whether the value of a variable is a member."""
-        return Read(self.field, tuple(Name(name, key) for name, key in variables), BOOL, self.old)
+        keys = tuple(Name(name, key) for name, key in variables)
+        if isinstance(self.of, MapValue):
+            return MapRead(self.of.name, keys, BOOL)
+        return Read(self.of, keys, BOOL, self.old)
 
 
 def members(compiler: Compiler, node: ast.expr, env: Env) -> Membership | None:
@@ -156,15 +160,21 @@ def members(compiler: Compiler, node: ast.expr, env: Env) -> Membership | None:
             field = compiler.context.fields.get(name)
             if field is not None and field.value == BOOL and len(field.shape) == 1:
                 return Membership(field.shape[0], name, env.states[state])
+        case ast.Name() if (found := named_map(node, env)) is not None:
+            if found.kind.value == BOOL and len(found.shape) == 1:
+                return Membership(found.shape[0], found)
     return None
 
 
-def parameter(compiler: Compiler, arg: ast.arg, module: Module) -> tuple[tuple[Param, ...], Expr | RecordValue]:
-    """A parameter of a method: one of the system, or one for each part of a record; and its value."""
+def parameter(compiler: Compiler, arg: ast.arg, module: Module) -> tuple[tuple[Param, ...], Meaning]:
+    """A parameter of a method: one of the system, or one for each part of a record; and its meaning."""
     assert arg.annotation is not None, "a method with such a parameter is refused"
     types = compiler.context.types
     whole = types.record_named(arg.annotation, module)
     if whole is None:
+        found = map_parameter(arg.arg, arg.annotation, module, types)
+        if found is not None:
+            return (Param(arg.arg, found.kind),), found
         kind = plain(arg.annotation, module, types, f"the parameter {arg.arg}")
         return (Param(arg.arg, kind),), Name(arg.arg, kind)
     names = tuple((UniqueName(f"{arg.arg}_{part}", f"{arg.arg}.{part}"), key) for part, key in whole.parts)

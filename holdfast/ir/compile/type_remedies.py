@@ -101,11 +101,9 @@ def _kind(cls: type, name: str) -> str:
 
 
 def of_parameter(node: ast.Subscript, what: str) -> Advice:
-    """The advice for a parameter that is a relation, a map or a container. ``what``: the parameter in words."""
-    return (
-        f"{what} would hold many values",
-        f"keep them in a field that an action changes cell by cell; a parameter is one value, such as {_one(node)}",
-    )
+    """The advice for a parameter that is a container. ``what``: the parameter in words."""
+    one = _one(node)
+    return f"{what} would hold many values", f"write {one} for one value, or Rel[{one}] for a set of them"
 
 
 def _one(node: ast.Subscript) -> str:

@@ -22,6 +22,7 @@ from holdfast.ir.expr import (
     Implies,
     IsNone,
     Lit,
+    MapRead,
     Name,
     Not,
     Or,
@@ -33,7 +34,7 @@ from holdfast.ir.expr import (
     negate,
 )
 from holdfast.ir.system import Param, Property
-from holdfast.ir.types import BoolType, EnumType, IntType, OptionalType, Scalar
+from holdfast.ir.types import BoolType, Choice, EnumType, IntType, MapType, OptionalType, Scalar
 from holdfast.lower.layout import Layout
 from holdfast.lower.python.expression_text import COMPARISONS, origin
 from holdfast.lower.python.predicates import parameters
@@ -105,6 +106,8 @@ class Evaluation:
                 return self.names[name]
             case Read():
                 return self.read(node)
+            case MapRead():
+                return self.lookup(node)
             case Not(arg):
                 seen = self.expr(arg)
                 return ValueReads(not seen.value, seen.reads)
@@ -148,6 +151,13 @@ class Evaluation:
         index, reads = self.index(field.sizes, node.keys)
         cell = self.cells[index + field.offset + (self.layout.width if node.old else 0)]
         return ValueReads(cell.value, cell.reads | reads)
+
+    def lookup(self, node: MapRead) -> ValueReads:
+        """A cell of a parameter that is a whole map. No cell of the state is read but those of the keys."""
+        assert isinstance(node.arg.type, MapType)
+        index, reads = self.index([self.layout.scope.size(key) for key in node.arg.type.keys], node.keys)
+        base = self.layout.codes(node.type)
+        return ValueReads(number(node.type, whole(self.names[node.arg.name]) // base**index % base), reads)
 
     def index(self, sizes: Sequence[int], keys: Sequence[Expr]) -> tuple[int, Reads]:
         """The number of a cell within its variable, in row-major order, and the reads of its keys."""
@@ -223,7 +233,7 @@ class Evaluation:
 # Values ------------------------------------------------------------------------------------------------------------
 
 
-def number(kind: Scalar, code: int | bool | str | None) -> Number:
+def number(kind: Scalar | Choice, code: int | bool | str | None) -> Number:
     """The number that a code stands for, of a cell or of a given constant."""
     assert isinstance(code, int), (kind, code)
     if isinstance(kind, OptionalType):

@@ -18,7 +18,17 @@ from holdfast.ir.errors import ModelError
 from holdfast.ir.marks import MARK, ScopeMark
 from holdfast.ir.names import source_name
 from holdfast.ir.system import Action, Param, Property, Rule, Scope, System
-from holdfast.ir.types import BUDGET, BoolType, EnumType, IntType, NatType, OptionalType, Scalar, SortType
+from holdfast.ir.types import (
+    BUDGET,
+    BoolType,
+    EnumType,
+    IntType,
+    MapType,
+    NatType,
+    OptionalType,
+    Scalar,
+    SortType,
+)
 from holdfast.lang.maps import Map, Rel
 from holdfast.lang.model import Model
 from holdfast.lang.records import Record, parts_of
@@ -26,7 +36,8 @@ from holdfast.lang.rules import CallPlace
 from holdfast.lang.rules import Refused as LangRefused
 from holdfast.lang.sequences import Seq
 from holdfast.lang.sorts import Cut as LangCut
-from holdfast.lower.layout import Field, Layout, classes_of_scopes
+from holdfast.lower.element_names import classes_of_scopes
+from holdfast.lower.layout import Field, Layout
 from holdfast.lower.outcome import Cut, Outcome, Refused, Taken
 from holdfast.lower.python.interpreter import Args
 
@@ -150,7 +161,7 @@ class CPython:
         named: dict[str, Any] = {}
         parts: dict[tuple[str, str], dict[str, Any]] = {}
         for param, code in zip(params, args, strict=True):
-            value = self._value(param.type, code)
+            value = self._chosen(param.type, code) if isinstance(param.type, MapType) else self._value(param.type, code)
             if param.record is None:
                 named[param.name] = value
             else:
@@ -215,6 +226,10 @@ class CPython:
             return [getattr(entry, part) if part and entry is not None else entry for row in rows for entry in row]
         held = instance.__dict__[field.name]
         return list(held._cells.values()) if isinstance(held, Map | Rel) else [held]
+
+    def _chosen(self, kind: MapType, code: int) -> Any:
+        """A whole map as Python's methods take it: the list of its values."""
+        return [self._value(kind.value, digit) for digit in self.layout.digits(kind, code).values()]
 
     def _value(self, kind: Scalar, code: int) -> Any:
         match kind:

@@ -21,6 +21,7 @@ from holdfast.ir.expr import (
     Implies,
     IsNone,
     Lit,
+    MapRead,
     Name,
     Not,
     Or,
@@ -32,7 +33,7 @@ from holdfast.ir.expr import (
     negate,
 )
 from holdfast.ir.system import Param
-from holdfast.ir.types import EnumType, IntType, Key, OptionalType, Plain, Scalar
+from holdfast.ir.types import Choice, EnumType, IntType, Key, MapType, OptionalType, Plain, Scalar
 from holdfast.lower.layout import Layout
 from holdfast.lower.python.names import numbered
 from holdfast.lower.python.terms import (
@@ -95,6 +96,8 @@ class PythonExpressions:
                 return self.names[name]
             case Read():
                 return self.read(node)
+            case MapRead():
+                return self.lookup(node)
             case Not(arg):
                 return self.negation(self.expr(arg))
             case And(args):
@@ -175,6 +178,22 @@ class PythonExpressions:
         if index.constant:
             return literal(values[index.lo])
         return term(f"{tuple(values)}[{index.text}]", min(values), max(values))
+
+    def lookup(self, node: MapRead) -> Term:
+        """A cell of a parameter that is a whole map: a digit of its code."""
+        assert isinstance(node.arg.type, MapType)
+        code, base = self.expr(node.arg), self.layout.codes(node.type)
+        index = self.index(node.arg.name, node.arg.type.keys, node.keys)
+        pieces = [
+            remainder(term(f"({code.text} // {base**place})", 0, code.hi // base**place, code), literal(base))
+            for place in range(index.lo, index.hi + 1)
+        ]
+        # A key that is not known now: nested choices by the index, the last one without a test.
+        *others, last = enumerate(pieces, start=index.lo)
+        text = last[1].text
+        for place, piece in reversed(others):
+            text = f"({piece.text} if {index.text} == {place} else {text})"
+        return add(term(text, 0, base - 1, code), literal(origin(node.type)))
 
     def cell(self, var: str, keys: tuple[Expr, ...]) -> Term:
         """The index of a cell in the state; raises UsageError if the variable is a dropped ghost."""
@@ -339,6 +358,6 @@ class PythonExpressions:
         return term(f"({value.text} if {where.text} else 0)", min(0, value.lo), max(0, value.hi))
 
 
-def origin(kind: Scalar) -> int:
+def origin(kind: Scalar | Choice) -> int:
     """The number whose code is 0: the least value of an Int, and 0 for other types."""
     return kind.lo if isinstance(kind, IntType) else 0

@@ -42,7 +42,7 @@ class Execution:
 
     def branch(self) -> Execution:
         """A copy that continues from the current state; it starts without guards."""
-        return Execution(Bindings(dict(self.scope.names), self.scope.state, self.scope.old), [])
+        return Execution(Bindings(dict(self.scope.names), self.scope.state, self.scope.old, self.scope.maps), [])
 
 
 class BodyFormulas:

@@ -10,14 +10,14 @@ import z3
 
 from holdfast.ir.expr import Expr
 from holdfast.ir.system import Action, Property, System
-from holdfast.ir.types import Key
+from holdfast.ir.types import Key, MapType
 from holdfast.lower.python.prune import prune
 from holdfast.lower.smt.bodies import BodyFormulas, Execution
 from holdfast.lower.smt.formulas import Bindings, FormulaWriter
 from holdfast.lower.smt.guards import PathGuard, all_hold, bound, is_refused
 from holdfast.lower.smt.state import State
 from holdfast.lower.smt.symbols import Symbol
-from holdfast.lower.smt.universe import NotFirstOrder, Universe
+from holdfast.lower.smt.universe import NotFirstOrder, Reading, Universe
 from holdfast.lower.smt.values import Value, conjunction, implication, negation
 
 
@@ -26,10 +26,12 @@ class Transition:
     """A symbolic step: an action with symbolic arguments, from ``before`` to ``after``.
 
     ``guards`` are the conditions of the step in the order in which they are met; ``guard`` is their conjunction.
+    ``maps``: the arguments that are whole maps.
     """
 
     action: Action
     arguments: Mapping[str, z3.ExprRef]
+    maps: Mapping[str, Reading]
     guards: Sequence[PathGuard]
     guard: z3.BoolRef
     before: State
@@ -108,20 +110,35 @@ class Encoding:
 
     def repeated(self, taken: Transition) -> Transition:
         """The same action, taken again right after ``taken`` with equal arguments."""
-        return self._taken(taken.action, taken.after, taken.arguments)
+        return self._taken(taken.action, taken.after, taken.arguments, taken.maps)
 
     def _run(self, action: Action, before: State, symbol: Callable[[str], Symbol]) -> Transition:
-        arguments = {param.name: self.universe.constant(symbol(param.name), param.type) for param in action.params}
+        arguments: dict[str, z3.ExprRef] = {}
+        maps: dict[str, Reading] = {}
         # A symbolic argument may be any term of its Z3 sort, so its type is a condition of the step.
-        proper = [bound(self.universe.within(arguments[param.name], param.type)) for param in action.params]
-        return self._taken(action, before, arguments, proper)
+        proper: list[z3.BoolRef] = []
+        for param in action.params:
+            here = symbol(param.name)
+            if isinstance(param.type, MapType):
+                maps[param.name] = self.universe.whole_map(here, param.type)
+                proper += self.universe.reading_facts(here, param.type.keys, param.type.value)
+            else:
+                arguments[param.name] = self.universe.constant(here, param.type)
+                proper.append(self.universe.within(arguments[param.name], param.type))
+        return self._taken(action, before, arguments, maps, [bound(fact) for fact in proper])
 
     def _taken(
-        self, action: Action, before: State, arguments: Mapping[str, z3.ExprRef], proper: Sequence[PathGuard] = ()
+        self,
+        action: Action,
+        before: State,
+        arguments: Mapping[str, z3.ExprRef],
+        maps: Mapping[str, Reading],
+        proper: Sequence[PathGuard] = (),
     ) -> Transition:
-        run = Execution(Bindings(dict(arguments), before), list(proper))
+        run = Execution(Bindings(dict(arguments), before, maps=maps), list(proper))
         self.bodies.run(prune(action.body, self.dropped), run)
-        return Transition(action, arguments, run.guards, all_hold(run.guards, self.universe.ctx), before, run.state)
+        guard = all_hold(run.guards, self.universe.ctx)
+        return Transition(action, arguments, maps, run.guards, guard, before, run.state)
 
     # Properties -----------------------------------------------------------------------------------------------
 
@@ -142,8 +159,10 @@ class Encoding:
         return self._formula(prop, prop.premise, self._at(prop, step))
 
     def _at(self, prop: Property, step: Transition) -> Bindings:
-        names: dict[str, Value] = {param.name: step.arguments[param.name] for param in prop.params}
-        return Bindings(names, step.after, step.before)
+        wanted = [param.name for param in prop.params]
+        names: dict[str, Value] = {name: step.arguments[name] for name in wanted if name in step.arguments}
+        maps = {name: step.maps[name] for name in wanted if name in step.maps}
+        return Bindings(names, step.after, step.before, maps)
 
     def _formula(self, prop: Property, part: Expr, at: Bindings) -> z3.BoolRef:
         try:

@@ -8,8 +8,8 @@ from math import prod
 from holdfast.ir.expr import Arithmetic, Expr, Fold, IfElse, Lit, Name, Quantified, Unwrap, Wrap, children
 from holdfast.ir.stmt import For, If, Let, Stmt, direct_expressions
 from holdfast.ir.system import System
-from holdfast.ir.types import EnumType, IntType, Key, NatType, NumberType, OptionalType, SortType, Type
-from holdfast.lower.layout import MOST_CODES
+from holdfast.ir.types import EnumType, IntType, Key, MapType, NatType, NumberType, OptionalType, SortType, Type
+from holdfast.lower.layout import MOST_CODES, MOST_VALUES
 
 NARROWEST, WIDEST = 32, 1024
 """The least and the greatest number of bits of a word."""
@@ -27,9 +27,11 @@ def too_large(system: System, sizes: Mapping[str, int]) -> str | None:
     for var in system.variables:
         if (values := _values(var.value, sizes)) > MOST_CODES:
             return f"{var.name} would have {values:,} values, and a cell has room for {MOST_CODES}"
-    for name, kind in ((param.name, param.type) for action in system.actions for param in action.params):
-        if _values(kind, sizes) > MOST_CODES:
-            return f"{name} would have {_values(kind, sizes):,} values, and there is room for {MOST_CODES}"
+    every = (system.init, *system.actions)
+    for name, kind in ((param.name, param.type) for action in every for param in action.params):
+        room = MOST_VALUES if isinstance(kind, MapType) else MOST_CODES
+        if _values(kind, sizes) > room:
+            return f"{name} would have more than {room:,} values, and there is room for no more"
     for what, nodes in _written(system, sizes):
         if nodes > MOST_NODES:
             return f"{what} has more than {MOST_NODES:,} parts once it is written out"
@@ -42,6 +44,8 @@ def _values(kind: Type, sizes: Mapping[str, int]) -> int:
     match kind:
         case OptionalType(of):
             return 1 + _values(of, sizes)
+        case MapType(keys=keys, value=value):
+            return int(_values(value, sizes) ** prod(_values(key, sizes) for key in keys))
         case IntType(lo=lo, hi=hi):
             return hi - lo + 1
         case SortType(name):
@@ -138,6 +142,8 @@ class _Magnitudes:
         match kind:
             case OptionalType(of):
                 return self._of_type(of)
+            case MapType(keys=keys, value=value):
+                return max(self._of_type(each) for each in (*keys, value))
             case IntType(lo=lo, hi=hi):
                 return max(abs(lo), abs(hi)) + 1
             case SortType(name) | NatType(name):

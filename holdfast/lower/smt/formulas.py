@@ -22,6 +22,7 @@ from holdfast.ir.expr import (
     Implies,
     IsNone,
     Lit,
+    MapRead,
     Name,
     Not,
     Or,
@@ -32,10 +33,10 @@ from holdfast.ir.expr import (
     Wrap,
     negate,
 )
-from holdfast.ir.types import EnumType, IntType, NatType, NumberType
+from holdfast.ir.types import EnumType, IntType, Key, MapType, NatType, NumberType
 from holdfast.lower.smt.state import State
 from holdfast.lower.smt.symbols import Symbol
-from holdfast.lower.smt.universe import NotFirstOrder, Universe
+from holdfast.lower.smt.universe import NotFirstOrder, Reading, Universe
 from holdfast.lower.smt.values import (
     Maybe,
     Plain,
@@ -70,11 +71,15 @@ MOST_COUNTED = 4
 
 @attrs.define
 class Bindings:
-    """The values of the names in sight, and the states that expressions read: ``old`` is the state before a step."""
+    """The values of the names in sight, and the states that expressions read: ``old`` is the state before a step.
+
+    ``maps``: the functions of the parameters that are whole maps.
+    """
 
     names: dict[str, Value]
     state: State
     old: State | None = None
+    maps: Mapping[str, Reading] = attrs.field(factory=dict)
 
 
 class FormulaWriter:
@@ -104,6 +109,8 @@ class FormulaWriter:
                 return at.names[name]
             case Read():
                 return self.read(node, at)
+            case MapRead():
+                return self.lookup(node, at)
             case Not(arg):
                 return negation(self.formula(arg, at))
             case And(args):
@@ -154,9 +161,17 @@ class FormulaWriter:
         assert state is not None, "only a step property reads the state before"
         return state.read(node.var, self.keys(node.var, node.keys, at))
 
+    def lookup(self, node: MapRead, at: Bindings) -> Value:
+        """A parameter that is a whole map, at a key."""
+        assert isinstance(node.arg.type, MapType)
+        return at.maps[node.arg.name](self.settled(node.keys, node.arg.type.keys, at))
+
     def keys(self, var: str, keys: Sequence[Expr], at: Bindings) -> list[z3.ExprRef]:
         """The keys of a cell as terms."""
-        kinds = self.universe.system.var(var).keys
+        return self.settled(keys, self.universe.system.var(var).keys, at)
+
+    def settled(self, keys: Sequence[Expr], kinds: Sequence[Key], at: Bindings) -> list[z3.ExprRef]:
+        """Keys as terms of their types."""
         return [self.universe.settled(self.plain(key, at), kind) for key, kind in zip(keys, kinds, strict=True)]
 
     def unwrap(self, node: Unwrap, at: Bindings) -> Value:

@@ -7,15 +7,17 @@ sizes, the one with the least codes is taken.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 
 import attrs
 import z3
 
-from holdfast.ir.system import Scope, System
-from holdfast.ir.types import NatType, Scalar
+from holdfast.ir.system import Param, Scope, System
+from holdfast.ir.types import MapType, NatType, Scalar
 from holdfast.lower.layout import MOST_CODES
 from holdfast.lower.smt.cells import CellTerm, cells_of, code_in, codes_of, given_value, is_code
+from holdfast.lower.smt.encoding import Transition
 from holdfast.lower.smt.extent import too_large
 from holdfast.lower.smt.sized_universe import SizedUniverse
 from holdfast.lower.smt.solve import checked, limit, why_unknown
@@ -193,17 +195,33 @@ class Solution:
         step = self.step
         starts = step is not None and step.action is self.encoding.system.init
         constants, before = self._cells(self.before, given=True), self._cells(self.before, given=False)
-        arguments = [] if step is None else [(param.type, step.arguments[param.name]) for param in step.action.params]
+        arguments = [] if step is None else [self._digits(step, param) for param in step.action.params]
         parts = [(cell.var.value, cell.value) for cell in (*constants, *(() if starts else before))]
-        model = self._least_model([*parts, *arguments])
+        model = self._least_model([*parts, *(digit for digits in arguments for digit in digits)])
 
         scope = self._scope(model, constants)
         state = None if starts else _codes(model, before)
         if step is None:
             return SmallestModel(scope, state, "", (), None)
-        args = tuple(code_in(model, kind, value) for kind, value in arguments)
+        args = tuple(self._code(model, digits) for digits in arguments)
         after = _codes(model, self._cells(step.after, given=False))
         return SmallestModel(scope, state, step.action.name, args, after)
+
+    def _digits(self, step: Transition, param: Param) -> list[tuple[Scalar, Value]]:
+        """The parts of an argument's code: one, or one for each cell of a whole map, the lowest first."""
+        if not isinstance(param.type, MapType):
+            return [(param.type, step.arguments[param.name])]
+        ranges = [range(self.universe.codes(key)) for key in param.type.keys]
+        indices = itertools.product(*ranges)
+        read = step.maps[param.name]
+        return [(param.type.value, read([self.universe.word(code) for code in index])) for index in indices]
+
+    def _code(self, model: z3.ModelRef, digits: list[tuple[Scalar, Value]]) -> int:
+        """The code of an argument."""
+        code = 0
+        for kind, value in reversed(digits):
+            code = code * codes_of(self.universe, kind) + code_in(model, kind, value)
+        return code
 
     def _scope(self, model: z3.ModelRef, constants: list[CellTerm]) -> Scope:
         return scope_of(self.universe, [code_in(model, cell.var.value, cell.value) for cell in constants], constants)

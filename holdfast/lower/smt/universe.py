@@ -15,7 +15,7 @@ import z3
 
 from holdfast.ir.errors import Place
 from holdfast.ir.system import System, Var
-from holdfast.ir.types import BOOL, Key, NumberType, OptionalType
+from holdfast.ir.types import BOOL, Key, MapType, NumberType, OptionalType, Scalar
 from holdfast.ir.types import Plain as PlainType
 from holdfast.lower.smt.symbols import Symbol, Symbols
 from holdfast.lower.smt.values import (
@@ -108,26 +108,34 @@ class Universe(ABC):
         return self.function(symbol, (), kind)(())
 
     def variable(self, var: Var, mark: str) -> Reading:
-        """A variable of the system as a free function; ``mark`` distinguishes the states.
+        """A variable of the system as a free function; ``mark`` distinguishes the states."""
+        here = field(var, mark)
+        return self.reading(here, some_of(here), var.keys, var.value)
 
-        An Optional variable is two functions: whether there is a value, and the value.
-        """
-        here, kind = field(var, mark), var.value
+    def whole_map(self, symbol: Symbol, kind: MapType) -> Reading:
+        """A parameter that is a whole map as a free function."""
+        return self.reading(symbol, some_of_map(symbol), kind.keys, kind.value)
+
+    def reading(self, here: Symbol, there: Symbol, keys: tuple[Key, ...], kind: Scalar) -> Reading:
+        """A free function from keys to values. With Optional values it is two: whether there is one, and the value."""
         if not isinstance(kind, OptionalType):
-            return self.function(here, var.keys, kind)
-        some, value = self.function(some_of(here), var.keys, BOOL), self.function(here, var.keys, kind.of)
+            return self.function(here, keys, kind)
+        some, value = self.function(there, keys, BOOL), self.function(here, keys, kind.of)
 
         def read(keys: Keys) -> Maybe:
-            there = some(keys)
-            assert isinstance(there, z3.BoolRef)
-            return Maybe(there, value(keys))
+            found = some(keys)
+            assert isinstance(found, z3.BoolRef)
+            return Maybe(found, value(keys))
 
         return read
 
     def typed(self, var: Var, mark: str) -> list[z3.BoolRef]:
         """The facts that a variable of the system has values of its type."""
-        kind = var.value.of if isinstance(var.value, OptionalType) else var.value
-        return self.facts(field(var, mark), var.keys, kind)
+        return self.reading_facts(field(var, mark), var.keys, var.value)
+
+    def reading_facts(self, here: Symbol, keys: tuple[Key, ...], kind: Scalar) -> list[z3.BoolRef]:
+        """The facts that the function of ``reading`` has values of its type."""
+        return self.facts(here, keys, kind.of if isinstance(kind, OptionalType) else kind)
 
     # Values ---------------------------------------------------------------------------------------------------
 
@@ -204,3 +212,8 @@ def field(var: Var, mark: str) -> Symbol:
 def some_of(values: Symbol) -> Symbol:
     """The symbol that says where an Optional variable is not None, for the symbol of its values."""
     return attrs.evolve(values, role="some")
+
+
+def some_of_map(values: Symbol) -> Symbol:
+    """The same for a parameter that is a whole map. Its role is a part of the name: a variable may have its name."""
+    return attrs.evolve(values, role="some", parts=(values.role, *values.parts))

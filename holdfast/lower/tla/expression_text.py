@@ -18,6 +18,7 @@ from holdfast.ir.expr import (
     Implies,
     IsNone,
     Lit,
+    MapRead,
     Name,
     Not,
     Or,
@@ -27,7 +28,7 @@ from holdfast.ir.expr import (
     Unwrap,
     Wrap,
 )
-from holdfast.ir.types import BoolType, Key, OptionalType, Plain, SortType
+from holdfast.ir.types import BoolType, Choice, Key, MapType, OptionalType, SortType
 from holdfast.lower.tla.names import TlaNames
 from holdfast.lower.tla.text import (
     ADDED,
@@ -74,9 +75,11 @@ class Globals:
         self.needed: set[str] = set()
         """The helper operators that are used, such as Least, Greatest, Sum and Abs."""
 
-    def domain(self, kind: Plain | OptionalType) -> str:
+    def domain(self, kind: Choice | OptionalType) -> str:
         """The set of the values of a type."""
         match kind:
+            case MapType(keys, value):
+                return "[" + r" \X ".join(map(self.domain, keys)) + f" -> {self.domain(value)}]"
             case BoolType():
                 return "BOOLEAN"
             case OptionalType(of):
@@ -147,6 +150,8 @@ class TlaExpressions:
                 return word(self.local(name))
             case Read():
                 return self.read(node)
+            case MapRead(arg, keys):
+                return hang(f"{self.local(arg.name)}[", self.listed(keys), "]")
             case Not(arg):
                 return self.negation(arg)
             case And(args):

@@ -8,7 +8,7 @@ from holdfast.ir.expr import Expr, Fold, Quantified, Read, walk
 from holdfast.ir.ghosts import ghosts_read
 from holdfast.ir.stmt import For, expressions, statements
 from holdfast.ir.system import LIVENESS, Action, Property, System, Var
-from holdfast.ir.types import BOOL, EnumType, IntType, NatType, OptionalType, SortType
+from holdfast.ir.types import BOOL, EnumType, IntType, MapType, NatType, OptionalType, SortType
 from holdfast.lower.layout import budget
 from holdfast.lower.tla.expression_text import Globals
 from holdfast.lower.tla.names import TlaNames, camel
@@ -106,7 +106,9 @@ class TlaSignature:
 def _types_used(system: System) -> set[str]:
     """The names of the types of variables, parameters, loops and quantifiers."""
     kinds = {str(kind) for var in system.variables for kind in (*var.keys, var.value)}
-    kinds |= {str(param.type) for action in (system.init, *system.actions) for param in action.params}
+    for param in (param for action in (system.init, *system.actions) for param in action.params):
+        whole = param.type
+        kinds |= {str(kind) for kind in ((*whole.keys, whole.value) if isinstance(whole, MapType) else (whole,))}
     kinds |= {str(param.type) for prop in system.properties for param in prop.params}
     for action in (system.init, *system.actions):
         kinds |= {str(stmt.domain) for stmt in statements(action.body) if isinstance(stmt, For)}

@@ -29,7 +29,7 @@ from holdfast.ir.errors import ModelError, UsageError
 from holdfast.ir.expr import TRUE, Expr, Fold, IfElse, Lit, Quantified, Ruled, Wrap, conjunction, walk
 from holdfast.ir.similar_names import did_you_mean
 from holdfast.ir.system import PropertyKind, System
-from holdfast.ir.types import BOOL, NoneType, NumberType, OptionalType
+from holdfast.ir.types import BOOL, MapType, NoneType, NumberType, OptionalType
 from holdfast.lower.layout import Layout, Value
 from holdfast.lower.python.values import LANGUAGE, value_function
 
@@ -90,7 +90,7 @@ class ExpressionCompiler:
             return body
         if body.type == BOOL:
             return conjunction([inside, body])
-        if isinstance(body.type, NumberType | NoneType):
+        if isinstance(body.type, NumberType | NoneType | MapType):
             _wrong(text, "a number is computed from a cell at a computed key", "compare it with a number")
         optional = body.type if isinstance(body.type, OptionalType) else OptionalType(body.type)
         return IfElse(inside, body if body.type == optional else Wrap(body, optional), Lit(None, optional), optional)

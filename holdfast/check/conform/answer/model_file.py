@@ -15,7 +15,7 @@ from holdfast.check.conform.judge.world import World
 from holdfast.check.conform.logs.names import Code
 from holdfast.ir.system import Scope, System
 from holdfast.ir.types import EnumType, IntType, OptionalType, Scalar
-from holdfast.lower.layout import classes_of_scopes
+from holdfast.lower.element_names import classes_of_scopes
 
 SCOPE = "log"
 

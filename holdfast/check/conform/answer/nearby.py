@@ -115,4 +115,5 @@ def _instances(world: World, trial: EventTrial) -> Iterator[tuple[Action, Args]]
 
 def _call(world: World, action: Action, args: Args) -> str:
     pairs = zip(action.params, args, strict=True)
-    return f"{action.name}({', '.join(f'{param.name}={shown_code(world, param.type, code)}' for param, code in pairs)})"
+    shown = (f"{param.name}={shown_code(world, param.plain, code)}" for param, code in pairs)
+    return f"{action.name}({', '.join(shown)})"

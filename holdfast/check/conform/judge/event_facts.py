@@ -49,7 +49,7 @@ class Reader:
         self.actions = {action.name: action for action in system.actions}
         self.actions[STATE] = attrs.evolve(system.init, name=STATE, params=(), body=())
         self._params = {
-            name: [(param.name, param.type, _sort(param.type)) for param in action.params]
+            name: [(param.name, param.plain, _sort(param.plain)) for param in action.params]
             for name, action in self.actions.items()
         }
         self.variables = {var.name: var for var in system.variables if not var.ghost}

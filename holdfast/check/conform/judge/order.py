@@ -41,7 +41,7 @@ from holdfast.ir.expr import (
 from holdfast.ir.names import source_name
 from holdfast.ir.stmt import Assign, Fill, For, Let, Stmt, direct_expressions, statements
 from holdfast.ir.system import Action, System
-from holdfast.ir.types import NONE, NatType, NumberType, OptionalType, Type
+from holdfast.ir.types import NONE, MapType, NatType, NumberType, OptionalType, Type
 from holdfast.lower.python.prune import prune
 
 
@@ -116,6 +116,12 @@ class _Reading:
 
     def action(self, action: Action) -> None:
         # Order matters: the checks below look up the ranging variables and next-value locals of this action.
+        whole = next((param for param in action.params if isinstance(param.type, MapType)), None)
+        if whole is not None:
+            raise UsageError(
+                f"{action.at}: {action.name} has the parameter {whole.name} of type {whole.type}, and conform takes no "
+                "whole maps; take single values, as a log tells them"
+            )
         body = prune(action.body, self.dropped)
         self.ranging = dict(_ranging(body))
         self.next = {stmt.name for stmt in statements(body) if isinstance(stmt, Let) and is_next(stmt.value)}

@@ -12,7 +12,7 @@ from holdfast.check.conform.mappings.mapping_event import Cells, Kind
 from holdfast.check.conform.mappings.mapping_expressions import MappingExpression
 from holdfast.ir.errors import Place
 from holdfast.ir.system import System, Var
-from holdfast.ir.types import NoneType, NumberType, SortType, Type
+from holdfast.ir.types import MapType, NoneType, NumberType, SortType, Type
 
 
 def check_names(mapping: Mapping, system: System) -> None:
@@ -85,7 +85,7 @@ class _Checker:
 
     def constant(self, kind: Type, expression: MappingExpression, what: str) -> None:
         """Check that an expression without fields is a value of a type. Any element and any number is accepted."""
-        if expression.roots or isinstance(kind, SortType | NumberType | NoneType):
+        if expression.roots or isinstance(kind, SortType | NumberType | NoneType | MapType):
             return
         value: Json = expression.of({}, expression.at)
         if isinstance(value, list):

@@ -91,11 +91,11 @@ class LogLines:
     def _call(self, step: LogStep) -> dict[str, Any]:
         params = list(step.action.params)
         if self.chance.random() < self.gaps.omitted:
-            open_to = [param for param in params if self._can_be_tried(param.type)]
+            open_to = [param for param in params if self._can_be_tried(param.plain)]
             if open_to:
                 params.remove(self.chance.choice(open_to))
         named = {
-            param.name: self._json(param.type, code, step.windows)
+            param.name: self._json(param.plain, code, step.windows)
             for param, code in zip(step.action.params, step.args, strict=True)
             if param in params
         }

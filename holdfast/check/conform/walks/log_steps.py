@@ -110,7 +110,7 @@ class LogSteps:
         init = self.sizes.system.init
         step = self.machine.step(init)
         for _ in range(STARTS):
-            args = tuple(self.chance.choice(self._choices(param.type)) for param in init.params)
+            args = tuple(self.chance.choice(self._choices(param.plain)) for param in init.params)
             outcome = step(self.layout.blank(), args)
             if isinstance(outcome, Taken):
                 return outcome.state
@@ -123,7 +123,7 @@ class LogSteps:
         anyhow = self.chance.random() < ANY
         if anyhow:
             args: tuple[int, ...] | None = tuple(
-                self.chance.choice(self._choices(param.type)) for param in action.params
+                self.chance.choice(self._choices(param.plain)) for param in action.params
             )
         else:
             self._add_greatest(action)
@@ -226,7 +226,7 @@ class LogSteps:
     def _draw(self, action: Action) -> tuple[int, ...] | None:
         """Random arguments with which an action changes the state; None if DRAWS draws find none."""
         step, state, near = self.machine.step(action), self.state, self._near(action)
-        choices = [(each, len(each)) for each in (self._choices(param.type) for param in action.params)]
+        choices = [(each, len(each)) for each in (self._choices(param.plain) for param in action.params)]
         for _ in range(DRAWS if choices else 1):
             args = self._args(choices, near)
             outcome = step(state, args)
