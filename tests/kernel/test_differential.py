@@ -65,6 +65,11 @@ def test_a_compiled_kernel_agrees_on_sequences() -> None:
     compare(compile_model(load_model(str(MODELS / "queues.py"))), states=30)
 
 
+def test_a_compiled_kernel_agrees_on_whole_maps() -> None:
+    """Nothing differs on a model whose parameters are whole maps and relations."""
+    compare(compile_model(load_model(str(MODELS / "quorums.py"))), states=30)
+
+
 @pytest.mark.parametrize("case", [c for c in ACCEPTED if c.title in COMPILED], ids=lambda case: case.name)
 def test_compiled_kernels_agree_on_accepted_models(case: Case, tmp_path: Path) -> None:
     """Nothing differs on models with one construct each."""

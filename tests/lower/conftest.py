@@ -20,6 +20,12 @@ def streams() -> System:
 
 
 @pytest.fixture(scope="session")
+def quorums() -> System:
+    """A model whose parameters are whole maps."""
+    return compile_model(load_model(str(MODELS / "quorums.py")))
+
+
+@pytest.fixture(scope="session")
 def gauges() -> System:
     """A model that uses every part of the language."""
     return compile_model(load_model(str(MODELS / "gauges.py")))

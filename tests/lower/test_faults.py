@@ -9,14 +9,14 @@ from collections.abc import Iterator
 import pytest
 
 from holdfast.ir.errors import Place
-from holdfast.ir.expr import TRUE, Expr, Fold, Quantified, Read
+from holdfast.ir.expr import TRUE, Expr, Fold, MapRead, Quantified, Read
 from holdfast.ir.stmt import Fill, For, If, Require, Stmt
 from holdfast.ir.system import Action, System
 from holdfast.ir.types import Key, OptionalType, Plain, Scalar, SortType
 from holdfast.lower.python.cpython import CPython
 from holdfast.lower.python.emit import Emitter
 from holdfast.lower.python.interpreter import Interpreter
-from holdfast.lower.python.terms import Term, add, literal
+from holdfast.lower.python.terms import Term, add, literal, term
 
 
 class NoFault(Emitter):
@@ -175,6 +175,23 @@ class OldIsNew(Emitter):
 FAULTS = [fault for fault in Emitter.__subclasses__() if fault.__module__ == __name__ and fault is not NoFault]
 
 
+class FirstDigit(Emitter):
+    """A whole map is read at its first key, whatever the key is."""
+
+    def index(self, var: str, kinds: tuple[Key, ...], keys: tuple[Expr, ...]) -> Term:
+        # A parameter is no variable of the state.
+        fields = {field.name for field in self.layout.fields}
+        return super().index(var, kinds, keys) if var in fields else literal(0)
+
+
+class LostOptional(Emitter):
+    """None in a whole map is the first value."""
+
+    def lookup(self, node: MapRead) -> Term:
+        found = super().lookup(node)
+        return term(f"max({found.text}, 1)", 0, found.hi) if isinstance(node.type, OptionalType) else found
+
+
 def differences(system: System, emitter: type[Emitter]) -> Iterator[str]:
     """The differences between the interpreter with that emitter and CPython, on seeded random states."""
     scope = system.scopes["tiny"]
@@ -200,6 +217,13 @@ def test_a_planted_fault_is_caught(gauges: System, fault: type[Emitter]) -> None
     assert next(differences(gauges, fault), None) is not None
 
 
-def test_without_a_fault_nothing_differs(gauges: System) -> None:
+@pytest.mark.parametrize("fault", [FirstDigit, LostOptional])
+def test_a_planted_fault_in_whole_maps_is_caught(quorums: System, fault: type[Emitter]) -> None:
+    """The comparison with CPython notices the fault."""
+    assert next(differences(quorums, fault), None) is not None
+
+
+def test_without_a_fault_nothing_differs(gauges: System, quorums: System) -> None:
     """The comparison finds no difference in the emitter without a fault."""
     assert list(differences(gauges, NoFault)) == []
+    assert next(differences(quorums, NoFault), None) is None

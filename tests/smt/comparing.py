@@ -10,7 +10,7 @@ import attrs
 import z3
 
 from holdfast.ir.system import Action, Scope, System
-from holdfast.ir.types import BoolType, OptionalType, Scalar
+from holdfast.ir.types import BOOL, BoolType, MapType, OptionalType, Scalar
 from holdfast.lower.layout import Layout
 from holdfast.lower.outcome import Refused, Taken
 from holdfast.lower.python.interpreter import Args, Interpreter
@@ -20,6 +20,8 @@ from holdfast.lower.smt.encoding import Encoding, argument, start_argument
 from holdfast.lower.smt.formulas import FormulaWriter
 from holdfast.lower.smt.guards import is_refused
 from holdfast.lower.smt.sized_universe import SizedUniverse, origin
+from holdfast.lower.smt.symbols import Symbol
+from holdfast.lower.smt.universe import some_of_map
 from holdfast.lower.smt.values import Maybe, Value
 
 
@@ -138,10 +140,22 @@ class Comparison:
         for param, code in zip(action.params, args, strict=True):
             start = action is self.system.init
             symbol = start_argument(param.name) if start else argument(action, param.name)
-            cell = self.universe.cell(symbol, (), param.type)
-            value = z3.BoolVal(bool(code), cell.ctx) if z3.is_bool(cell) else z3.BitVecVal(code, cell.sort())
-            found.append((cell, value))
+            if isinstance(param.type, MapType):
+                for index, digit in self.layout.digits(param.type, code).items():
+                    found += self._pinned_cell(symbol, index, param.type.value, digit)
+            else:
+                found += self._pinned_cell(symbol, (), param.type, code)
         return found
+
+    def _pinned_cell(self, symbol: Symbol, index: tuple[int, ...], kind: Scalar, code: int) -> Pins:
+        if isinstance(kind, OptionalType):
+            there = self.universe.cell(some_of_map(symbol), index, BOOL)
+            return [
+                (there, z3.BoolVal(code > 0, there.ctx)),
+                *self._pinned_cell(symbol, index, kind.of, max(code - 1, 0)),
+            ]
+        cell = self.universe.cell(symbol, index, kind)
+        return [(cell, z3.BoolVal(bool(code), cell.ctx) if z3.is_bool(cell) else z3.BitVecVal(code, cell.sort()))]
 
     def _arguments(self, action: Action) -> Iterator[Args]:
         return itertools.product(*(range(self.layout.codes(param.type)) for param in action.params))

@@ -11,10 +11,11 @@ import pytest
 import z3
 
 from holdfast.ir.compile import compile_model
-from holdfast.ir.expr import TRUE, Compare, Expr, Fold, Lit, Quantified, Read, Ruled, Wrap
+from holdfast.ir.expr import TRUE, Compare, Expr, Fold, Lit, MapRead, Quantified, Read, Ruled, Wrap
 from holdfast.ir.load import load_model
 from holdfast.ir.stmt import Assign, Fill, For, If, Stmt, is_check
 from holdfast.ir.system import System
+from holdfast.ir.types import MapType
 from holdfast.lower.smt.bodies import BodyFormulas, Execution, written_places
 from holdfast.lower.smt.formulas import Bindings, FormulaWriter
 from holdfast.lower.smt.state import State
@@ -243,6 +244,20 @@ def test_a_computed_key_without_its_bound_is_caught() -> None:
 
     assert is_noticed(logs, Unbounded)
     assert not is_noticed(logs, BodyFormulas)
+
+
+def test_a_whole_map_at_another_key_is_caught() -> None:
+    """The comparison notices formulas that read a parameter that is a map at its first key."""
+    quorums = compile_model(load_model(str(MODELS / "lower/models/quorums.py")))
+
+    class FirstKey(FormulaWriter):
+        def lookup(self, node: MapRead, at: Bindings) -> Value:
+            assert isinstance(node.arg.type, MapType)
+            first = [self.universe.settled(0, key) for key in node.arg.type.keys]
+            return at.maps[node.arg.name](first)
+
+    assert is_noticed(quorums, FirstKey)
+    assert not is_noticed(quorums, FormulaWriter)
 
 
 def test_there_are_faults() -> None:

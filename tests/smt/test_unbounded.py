@@ -12,12 +12,12 @@ import z3
 
 from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
-from holdfast.ir.system import System
-from holdfast.ir.types import BoolType, EnumType, IntType, NatType, OptionalType, Scalar
+from holdfast.ir.system import Param, System
+from holdfast.ir.types import BoolType, EnumType, IntType, MapType, NatType, OptionalType, Scalar
 from holdfast.lower.layout import Layout
 from holdfast.lower.outcome import Taken
 from holdfast.lower.python.interpreter import Interpreter
-from holdfast.lower.smt.encoding import Encoding
+from holdfast.lower.smt.encoding import Encoding, Transition
 from holdfast.lower.smt.state import State
 from holdfast.lower.smt.unbounded_universe import UnboundedUniverse, computed_nats, largest_literals
 from holdfast.lower.smt.values import Maybe
@@ -32,6 +32,7 @@ CASES = {
     "ownership": ("ownership", 1),
     "queues": ("smt/models/queues.py", 6),
     "logs": ("lower/models/logs.py", 6),
+    "quorums": ("lower/models/quorums.py", 6),
 }
 
 
@@ -84,6 +85,15 @@ class Structure:
                 code = (codes if given is None else given)[offset + place]
                 yield self.holds_code(var.value, state.read(var.name, keys), code)
 
+    def has_code(self, step: Transition, param: Param, code: int) -> Iterator[z3.BoolRef]:
+        """The equations between an argument of a step and its code."""
+        if not isinstance(param.type, MapType):
+            yield self.holds_code(param.type, step.arguments[param.name], code)
+            return
+        for index, digit in self.layout.digits(param.type, code).items():
+            keys = [self.element(key, each) for key, each in zip(param.type.keys, index, strict=True)]
+            yield self.holds_code(param.type.value, step.maps[param.name](keys), digit)
+
     def holds_code(self, kind: Scalar, value: object, code: int) -> z3.BoolRef:
         """The equation between a value and a code."""
         if isinstance(kind, OptionalType):
@@ -121,7 +131,7 @@ def test_formulas_without_a_size_agree_in_a_structure(case: str) -> None:
             args = tuple(chance.randrange(machine.layout.codes(param.type)) for param in action.params)
             solver.push()
             for param, code in zip(action.params, args, strict=True):
-                solver.add(structure.holds_code(param.type, step.arguments[param.name], code))
+                solver.add(*structure.has_code(step, param, code))
             outcome = machine.step(state, action.name, args)
             # A proof has no bounds, so a cut step is not compared.
             if isinstance(outcome, Taken):
