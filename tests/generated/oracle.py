@@ -6,10 +6,14 @@ It reads the decorators' marks and the annotations of the class, and asks instan
 
 from __future__ import annotations
 
+import inspect
 import itertools
+import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import attrs
 
@@ -21,6 +25,14 @@ from holdfast.lang.sequences import Seq
 from holdfast.lang.sorts import Cut, Sort, universe
 
 Args = tuple[Any, ...]
+
+
+class Whole(tuple[Any, ...]):
+    """A whole map as an argument: the values of all its cells, in the order of the keys."""
+
+    __slots__ = ()
+
+
 Key = tuple[Any, ...]
 Claim = tuple[str, str]
 """The kind and the name of a claim: two claims may have the same name."""
@@ -81,6 +93,29 @@ class Graph:
     whole: bool = True
 
 
+def _domain(kind: Any) -> list[Any]:
+    """All values of a type of parameters."""
+    if get_origin(kind) in (Map, Rel):
+        of, *values = get_args(kind) if get_origin(kind) is Map else (tuple[get_args(kind)], bool)  # type: ignore[misc]
+        keys = get_args(of) if get_origin(of) is tuple else (of,)
+        cells = math.prod(len(_domain(key)) for key in keys)
+        return [Whole(held) for held in itertools.product(_domain(values[0]), repeat=cells)]
+    if get_origin(kind) in (UnionType, Union):
+        return [None, *_domain(next(part for part in get_args(kind) if part is not type(None)))]
+    return [False, True] if kind is bool else list(kind)
+
+
+def _chosen(method: Any, hints: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """The fields whose values an initial condition chooses, with their types."""
+    names = re.findall(r"\w+\.(\w+)\.choose\(\)", inspect.getsource(method))
+    return [(name, hints[name]) for name in dict.fromkeys(names)]
+
+
+def _listed(args: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments as a model takes them."""
+    return {name: list(value) if isinstance(value, Whole) else value for name, value in args.items()}
+
+
 class Oracle:
     """A model in a scope. The search stops soon after ``most`` states."""
 
@@ -113,7 +148,9 @@ class Oracle:
             if isinstance(mark_, PropertyMark)
         ]
         self.inits = [
-            (name, self._params(methods[name])) for name, mark_ in marks.items() if isinstance(mark_, InitMark)
+            (name, (*self._params(methods[name]), *_chosen(methods[name], hints)))
+            for name, mark_ in marks.items()
+            if isinstance(mark_, InitMark)
         ]
         self._repeats: dict[tuple[int, int, Args], bool] = {}
 
@@ -134,7 +171,7 @@ class Oracle:
         """Every choice of arguments."""
         named = list(types)
         with universe(self.mark.sizes):
-            domains = [(False, True) if kind is bool else list(kind) for _, kind in named]
+            domains = [_domain(kind) for _, kind in named]
         for chosen in itertools.product(*domains):
             yield {name: value for (name, _), value in zip(named, chosen, strict=True)}
 
@@ -193,7 +230,7 @@ class Oracle:
         types = dict(pair for _, params in self.inits for pair in params)
         for choice in self.values(types.items()):
             try:
-                state = self.unset.start(**choice)
+                state = self.unset.start(**_listed(choice))
             except Refused:
                 continue
             except Cut as cut:
@@ -209,7 +246,7 @@ class Oracle:
     def step(self, state: Model, act: Act, args: Mapping[str, Any]) -> Any:
         """The state after the action; "cut" if a bound cuts it; None if a rule refuses it."""
         try:
-            return state.take(act.name, **args)
+            return state.take(act.name, **_listed(args))
         except Refused:
             return None
         except Cut as cut:
@@ -278,7 +315,7 @@ class Oracle:
         for prop in self.of_kind("step"):
             if prop.mark.of in (None, act.name):
                 chosen = {name: args[name] for name, _ in prop.types}
-                if not new.holds(prop.name, old=old, **chosen):
+                if not new.holds(prop.name, old=old, **_listed(chosen)):
                     yield "step", prop.name
         if act.mark.idempotent is not None and self._repeat_differs(graph, edge, act, args):
             yield "idempotent", f"{act.name}_idempotent"

@@ -13,14 +13,15 @@ from holdfast.check.prove import engine as prove
 from holdfast.check.search import checkpoint
 from holdfast.ir import system
 from holdfast.ir.compile import checks, comparisons, key_bounds, model, properties, records, sequences
-from holdfast.ir.expr import TRUE, And, Compare, Expr, IfElse, IsNone, Lit, Not, Unwrap, Wrap
+from holdfast.ir.expr import TRUE, And, Compare, Expr, IfElse, IsNone, Lit, MapRead, Not, Unwrap, Wrap
 from holdfast.ir.stmt import is_check
-from holdfast.ir.types import NatType, NumberType, OptionalType
+from holdfast.ir.types import INT, MapType, NatType, NumberType, OptionalType
 from holdfast.lower.kernel import build, emit, source
+from holdfast.lower.python import expression_text
 from holdfast.lower.smt import unbounded_universe
 from holdfast.lower.tla import bodies as tla_bodies
 from holdfast.lower.tla import expression_text as tla_expressions
-from tests.generated.small import FROM, FROM_SEQUENCES
+from tests.generated.small import FROM, FROM_MAPS, FROM_SEQUENCES
 
 Patch = pytest.MonkeyPatch
 
@@ -236,6 +237,26 @@ def all_are_members(patch: Patch) -> None:
     patch.setattr(records.Membership, "test", lambda _self, _variables: TRUE)
 
 
+def one_cell(patch: Patch) -> None:
+    """A whole map has the value of its first cell in all of them."""
+    real = expression_text.PythonExpressions.lookup
+
+    def lookup(text: Any, node: MapRead) -> Any:
+        return real(text, attrs.evolve(node, keys=tuple(Lit(0, INT) for _ in node.keys)))
+
+    patch.setattr(expression_text.PythonExpressions, "lookup", lookup)
+
+
+def whole_members(patch: Patch) -> None:
+    """A parameter that is a relation has all members, for the module of TLA+."""
+    real = tla_expressions.Globals.domain
+
+    def domain(shared: Any, kind: Any) -> str:
+        return str(real(shared, kind)).replace("BOOLEAN", "{TRUE}") if isinstance(kind, MapType) else real(shared, kind)
+
+    patch.setattr(tla_expressions.Globals, "domain", domain)
+
+
 @attrs.frozen
 class Fault:
     """A fault, an engine, and seeds: one of their models shows the fault, and without it no model differs."""
@@ -267,6 +288,8 @@ FAULTS = (
     Fault(one_more, "interpreter", range(FROM_SEQUENCES + 4, FROM_SEQUENCES + 6)),
     Fault(first_parts, "interpreter", range(FROM_SEQUENCES + 11, FROM_SEQUENCES + 12)),
     Fault(all_are_members, "interpreter", range(FROM_SEQUENCES + 11, FROM_SEQUENCES + 12)),
+    Fault(one_cell, "interpreter", range(FROM_MAPS + 3, FROM_MAPS + 4)),
+    Fault(whole_members, "tlc", range(FROM_MAPS + 8, FROM_MAPS + 9)),
     Fault(one_name, "interpreter", range(153, 158)),
     Fault(dropped_tests, "tlc", range(178, 182)),
     Fault(unbounded_module, "tlc", range(FROM + 1, FROM + 3)),

@@ -35,6 +35,7 @@ from tests.differential.vocabulary import (
 from tests.generated.names import colliding
 from tests.generated.pieces import PIECES
 from tests.generated.pieces_keys import KEYED
+from tests.generated.pieces_maps import MAPS
 from tests.generated.pieces_sequences import SEQUENCES
 from tests.generated.setting import Piece, SequenceField, Setting
 
@@ -260,8 +261,12 @@ FROM = 1_000_000
 FROM_SEQUENCES = 2_000_000
 """The first seed whose model has sequences."""
 
+FROM_MAPS = 3_000_000
+"""The first seed whose model has parameters that are whole maps."""
+
 
 def model_of(seed: int) -> str:
     """The source of the model that a seed stands for; it has one scope, ``tiny``."""
-    pieces = PIECES if seed < FROM else KEYED if seed < FROM_SEQUENCES else SEQUENCES
+    firsts = ((FROM_MAPS, MAPS), (FROM_SEQUENCES, SEQUENCES), (FROM, KEYED), (0, PIECES))
+    pieces = next(pieces for first, pieces in firsts if seed >= first)
     return Small(Choices(random.Random(seed)), pieces).source()
