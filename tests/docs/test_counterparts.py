@@ -46,6 +46,8 @@ def problem(piece: str, model: str, compiler: Compiler) -> str:
     code = f"{piece}\n"
     if found := DECORATOR.fullmatch(piece):
         code = f"{piece}\ndef fragment{STUBS.get(found[1], CONDITION)}\n"
+    elif piece.endswith(".choose()"):
+        code = f"@init\ndef fragment(self) -> None:\n    {code}"
     elif "old." in piece:
         code = f"@step\ndef fragment(self, old: Self) -> bool:\n    return {code}"
     elif isinstance(ast.parse(code).body[0], ast.Expr) and not piece.startswith(CALLS):
