@@ -20,7 +20,7 @@ from holdfast.lang.decorators import (
     variant,
     witness,
 )
-from holdfast.lang.maps import Map, Rel
+from holdfast.lang.maps import Bag, Map, Rel
 from holdfast.lang.model import Flag, Ghost, Model
 from holdfast.lang.outcomes import equivalent, liveness, missing, outcomes, redundant, sound
 from holdfast.lang.records import Record
@@ -29,6 +29,7 @@ from holdfast.lang.sequences import Seq
 from holdfast.lang.sorts import Cut, Int, Nat, Ring, Sort, universe
 
 __all__ = [
+    "Bag",
     "Cut",
     "Flag",
     "Ghost",

@@ -99,6 +99,9 @@ class Rel(_Cells, Generic[*Ks]):
     def __setitem__(self, key: Any, value: bool) -> None:
         super().__setitem__(key, value)
 
+    def __contains__(self, key: object) -> bool:
+        return bool(super().__getitem__(key))
+
     def __iter__(self: Rel[K]) -> Iterator[K]:
         """The members of a relation with one key: those from before a loop that adds or removes some."""
         return iter([key for (key,), member in self._cells.items() if member])
@@ -108,5 +111,38 @@ class Rel(_Cells, Generic[*Ks]):
         super().fill(value)
 
 
+class Bag(_Cells, Generic[K, V]):
+    """How many copies of each key there are: ``sent: Bag[Ask, Copies]``, where ``Copies`` is a Nat."""
+
+    def __getitem__(self, key: K) -> V:
+        """The number of copies."""
+        value: V = super().__getitem__(key)
+        return value
+
+    def add(self, key: K) -> None:
+        """One copy more. Raises ``Cut`` beyond the bound of the number of copies."""
+        self[key] = super().__getitem__(key) + 1
+
+    def remove(self, key: K) -> None:
+        """One copy less. Raises ``Cut`` if there is none."""
+        self[key] = super().__getitem__(key) - 1
+
+    def clear(self) -> None:
+        """Take all copies away."""
+        super().fill(0)
+
+    def __contains__(self, key: object) -> bool:
+        return bool(super().__getitem__(key) > 0)
+
+    def __iter__(self) -> Iterator[K]:
+        """The members of a bag with one key, each once: those from before a loop that adds or removes some."""
+        return iter([key for (key,), copies in self._cells.items() if copies])
+
+    def fill(self, value: V) -> None:
+        """Give every key this number of copies."""
+        super().fill(value)
+
+
+setattr(Bag, MARK, "bag")
 setattr(Map, MARK, "map")
 setattr(Rel, MARK, "rel")

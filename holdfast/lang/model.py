@@ -15,7 +15,7 @@ from types import UnionType
 from typing import Annotated, Any, ClassVar, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from holdfast.ir.marks import MARK, ActionMark, InitMark, ScopeMark, VariantMark
-from holdfast.lang.maps import Map, Rel, _Cells
+from holdfast.lang.maps import Bag, Map, Rel, _Cells
 from holdfast.lang.quantifiers import looking_at_all
 from holdfast.lang.records import Record, parts_of
 from holdfast.lang.rules import Refused, without
@@ -57,7 +57,7 @@ class Model:
         self._variants = frozenset(variants)
         with universe(mark.sizes):
             for name, hint in _fields(cls).items():
-                if get_origin(hint) in (Map, Rel):
+                if get_origin(hint) in (Bag, Map, Rel):
                     self.__dict__[name] = _cells(hint)
                 elif get_origin(hint) is Seq:
                     self.__dict__[name] = _sequence(hint)

@@ -22,6 +22,7 @@ CASES = {
     "lenient gauges": ("lower/models/gauges.py", "default", ("lenient", "keep_leader"), ("GA-02", "GA-06"), 3, 8),
     "logs": ("lower/models/logs.py", "tiny", (), (), 8, 8),
     "longer logs": ("lower/models/logs.py", "default", ("far",), ("LO-02", "LO-08"), 6, 8),
+    "bags": ("lower/models/bags.py", "default", (), ("BA-03",), 8, 8),
     "quorums": ("lower/models/quorums.py", "tiny", (), (), 8, 8),
     "quorums without rules": ("lower/models/quorums.py", "default", (), ("Q-02", "Q-05", "Q-06", "Q-09"), 6, 8),
     "table": ("check/models/table.py", "default", (), (), 6, 8),

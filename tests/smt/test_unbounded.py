@@ -32,6 +32,7 @@ CASES = {
     "ownership": ("ownership", 1),
     "queues": ("smt/models/queues.py", 6),
     "logs": ("lower/models/logs.py", 6),
+    "bags": ("lower/models/bags.py", 6),
     "quorums": ("lower/models/quorums.py", 6),
 }
 

@@ -156,6 +156,16 @@ def test_every_step_with_sequences_is_the_same(tools: Tools, sizes: dict[str, in
     assert reached_by_tlc(tools, specification) == ours
 
 
+def test_every_step_with_bags_is_the_same(tools: Tools) -> None:
+    """Every operation of bags gives equal states and steps."""
+    system = system_of("tests/lower/models/bags.py")
+    scope = attrs.evolve(system.scope("tiny"), sizes={"Node": 2, "Term": 0, "Copies": 1})
+    specification = Specification.of(system, scope, "bags")
+    ours = reached_by_search(system, scope, specification.signature.ghosts, 100_000)
+    assert ours is not None
+    assert reached_by_tlc(tools, specification) == ours
+
+
 @pytest.mark.parametrize("sizes", [{"Acceptor": 2, "Value": 1, "Round": 1}], ids=str)
 def test_every_step_with_whole_maps_is_the_same(tools: Tools, sizes: dict[str, int]) -> None:
     """Parameters that are maps, and starts that choose them, give equal states and steps."""

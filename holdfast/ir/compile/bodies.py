@@ -13,13 +13,15 @@ from collections.abc import Mapping, Sequence
 import attrs
 
 from holdfast.ir.compile.annotations import scalar
+from holdfast.ir.compile.bags import WRITES, changed_bag
 from holdfast.ir.compile.context import Context, Env, MapValue, Meaning, RecordValue
 from holdfast.ir.compile.conversions import fit
 from holdfast.ir.compile.expressions import Expressions
 from holdfast.ir.compile.helpers import check_reached, helper_env, join_rest, unpacked
 from holdfast.ir.compile.known_optionals import after_write, when_false, when_true
 from holdfast.ir.compile.map_parameters import chosen
-from holdfast.ir.compile.records import members, value_of, variables
+from holdfast.ir.compile.memberships import members
+from holdfast.ir.compile.records import value_of, variables
 from holdfast.ir.compile.sequences import SequenceCells, clear_all, copy, sequence, sequence_field, write
 from holdfast.ir.compile.source import Member
 from holdfast.ir.expr import Expr, Lit, Read, walk
@@ -265,6 +267,13 @@ class BodyCompiler:
                 state in env.states
             ):
                 return self._fill(call, field, env, in_loop)
+            case ast.Attribute(value=ast.Attribute(value=ast.Name(id=state), attr=field), attr=name) if (
+                name in WRITES and state in env.states and (bag := self.context.fields.get(field)) and bag.kind.bag
+            ):
+                if name == "clear" and in_loop:
+                    env.module.refuse(call, "this empties the same bag each time", "move it out of the loop")
+                made = changed_bag(self.expressions, call, field, bag, env)
+                return [made], attrs.evolve(env, known=after_write(env.known, field))
             case ast.Attribute(value=ast.Attribute(value=ast.Name(id=state), attr=field), attr="choose") if (
                 state in env.states
             ):

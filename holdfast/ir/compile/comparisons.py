@@ -1,4 +1,4 @@
-"""Comparisons: ``==``, orders, ``in`` a tuple, and tests for None."""
+"""Comparisons: ``==``, orders, ``in`` a tuple or a relation, and tests for None."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import ast
 from holdfast.ir.compile.context import Compiler, Env
 from holdfast.ir.compile.conversions import comparable, plain_if_known
 from holdfast.ir.compile.known_optionals import when_true
+from holdfast.ir.compile.memberships import is_member
 from holdfast.ir.compile.records import equal as same_parts
 from holdfast.ir.compile.records import is_none
 from holdfast.ir.compile.sequences import contains, equal, sequence
@@ -45,8 +46,11 @@ def _part(compiler: Compiler, node: ast.Compare, left: ast.expr, op: ast.cmpop, 
         if held is not None:
             inside = contains(compiler, held, left, env)
             return inside if isinstance(op, ast.In) else Not(inside)
+        member = is_member(compiler, left, right, env)
+        if member is not None:
+            return member if isinstance(op, ast.In) else Not(member)
         if not isinstance(right, ast.Tuple) or not right.elts:
-            env.module.refuse(node, "`in` needs a tuple of values", "write `x in (A, B)`, or read a Rel: self.rel[x]")
+            env.module.refuse(node, "`in` needs a relation or a tuple", "write `x in self.rel` or `x in (A, B)`")
         # Python computes all values of the tuple, and the disjunction ends with the first that is equal.
         for each in right.elts[1:]:
             compiler.check_eager(compiler.expression(each, env), each, env)

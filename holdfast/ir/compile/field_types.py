@@ -15,6 +15,8 @@ from holdfast.ir.types import BOOL, Key, NatType, OptionalType, Scalar
 
 SEQUENCE = "write Seq[Value, Index] with class Index(Nat): its bound in a scope is the greatest length"
 
+BAG = "write Bag[Key, Copies] with class Copies(Nat): its bound in a scope is the most copies of one key"
+
 Shape = tuple[Key | RecordType, ...]
 """The keys of a map as its author wrote them."""
 
@@ -33,6 +35,7 @@ class FieldType:
     ``shape``: the keys as they are written, where a record stands for several. ``index``: for a sequence, or a map to
     sequences, the Nat whose bound is the greatest length. Then it is the last of the keys too, and ``value`` is the
     type of an entry or None. ``record``: for entries that are records, their type; each part has a variable.
+    ``bag``: whether the values count the copies of each key.
     """
 
     keys: tuple[Key, ...]
@@ -41,6 +44,7 @@ class FieldType:
     flag: bool = False
     index: NatType | None = None
     record: RecordType | None = None
+    bag: bool = False
     shape: Shape = attrs.field(default=attrs.Factory(lambda self: self.keys, takes_self=True))
 
     def cells(self, name: str) -> dict[str, Scalar]:
@@ -69,6 +73,8 @@ def field_type(node: ast.expr, module: Module, types: Types) -> FieldType:
                         node, "a Map has a key and a value", "write Map[Key, Value] or Map[tuple[A, B], Value]"
                     )
                 return _map_type(inner.elts[0], inner.elts[1], module, types)
+            if role == "bag":
+                return _bag_type(node, module, types)
             if role == "seq":
                 return _sequence_type(node, (), module, types)
         case ast.Name() | ast.Attribute():
@@ -83,6 +89,8 @@ def _refuse_bare(node: ast.expr, role: object, module: Module) -> None:
     """Refuse ``Map``, ``Rel`` and ``Seq`` without the types that they hold."""
     if role in ("map", "rel"):
         module.refuse(node, "its keys are not given", "write Map[Key, Value] or Rel[Key]")
+    if role == "bag":
+        module.refuse(node, "its members are not given", BAG)
     if role == "seq":
         module.refuse(node, "its entries are not given", SEQUENCE)
 
@@ -106,6 +114,18 @@ def _map_type(keys: ast.expr, held: ast.expr, module: Module, types: Types) -> F
             return _sequence_type(held, _map_keys(keys, module, types), module, types)
     shape = _map_keys(keys, module, types)
     return FieldType(flat(shape), scalar(held, module, types), shape=shape)
+
+
+def _bag_type(node: ast.Subscript, module: Module, types: Types) -> FieldType:
+    """The type of ``Bag[Key, Copies]``: a map to numbers."""
+    if not isinstance(node.slice, ast.Tuple) or len(node.slice.elts) != 2:
+        module.refuse(node, "a Bag has a key and a number of copies", BAG)
+    keys, copies = node.slice.elts
+    value = key(copies, module, types)
+    if not isinstance(value, NatType):
+        module.refuse(copies, f"{value} cannot count copies", BAG)
+    shape = _map_keys(keys, module, types)
+    return FieldType(flat(shape), value, bag=True, shape=shape)
 
 
 def _sequence_type(node: ast.Subscript, shape: Shape, module: Module, types: Types) -> FieldType:

@@ -12,8 +12,9 @@ from holdfast.ir.compile.constants import typed_literal
 from holdfast.ir.compile.context import Compiler, Env
 from holdfast.ir.compile.conversions import comparable, plain_if_known, unit
 from holdfast.ir.compile.known_optionals import when_true
+from holdfast.ir.compile.memberships import members
 from holdfast.ir.compile.orders import remainder
-from holdfast.ir.compile.records import members, value_of, variables
+from holdfast.ir.compile.records import value_of, variables
 from holdfast.ir.expr import (
     TRUE,
     ZERO,

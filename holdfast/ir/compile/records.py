@@ -10,17 +10,15 @@ import ast
 from collections.abc import Sequence
 from typing import NoReturn
 
-import attrs
-
 from holdfast.ir.compile.annotations import RecordType, Types, plain, resolve
-from holdfast.ir.compile.context import Compiler, Env, MapValue, Meaning, RecordValue
+from holdfast.ir.compile.context import Compiler, Env, Meaning, RecordValue
 from holdfast.ir.compile.conversions import fit, plain_if_known
-from holdfast.ir.compile.map_parameters import map_parameter, named_map
+from holdfast.ir.compile.map_parameters import map_parameter
 from holdfast.ir.compile.source import Module, excerpt
-from holdfast.ir.expr import And, Compare, Expr, IsNone, MapRead, Name, Not, Or, Read, Unwrap
+from holdfast.ir.expr import And, Compare, Expr, IsNone, Name, Not, Or, Unwrap
 from holdfast.ir.names import UniqueName, source_name
 from holdfast.ir.system import Param
-from holdfast.ir.types import BOOL, Key, OptionalType
+from holdfast.ir.types import Key, OptionalType
 
 
 def named(compiler: Compiler, node: ast.expr, env: Env) -> RecordValue | None:
@@ -135,35 +133,6 @@ def value_of(kind: Key | RecordType, variables: Variables) -> Expr | RecordValue
     """The value of a variable that these names stand for."""
     parts = tuple(Name(name, key) for name, key in variables)
     return RecordValue(kind, parts) if isinstance(kind, RecordType) else parts[0]
-
-
-@attrs.frozen
-class Membership:
-    """The members of a relation with one key: ``for m in self.sent``. ``of``: the field or the parameter."""
-
-    kind: Key | RecordType
-    of: str | MapValue
-    old: bool = False
-
-    def test(self, variables: Variables) -> Expr:
-        """Whether the value of a variable is a member."""
-        keys = tuple(Name(name, key) for name, key in variables)
-        if isinstance(self.of, MapValue):
-            return MapRead(self.of.name, keys, BOOL)
-        return Read(self.of, keys, BOOL, self.old)
-
-
-def members(compiler: Compiler, node: ast.expr, env: Env) -> Membership | None:
-    """The members that a loop or a comprehension visits, or None if it runs over a type."""
-    match node:
-        case ast.Attribute(value=ast.Name(id=state), attr=name) if state in env.states:
-            field = compiler.context.fields.get(name)
-            if field is not None and field.value == BOOL and len(field.shape) == 1:
-                return Membership(field.shape[0], name, env.states[state])
-        case ast.Name() if (found := named_map(node, env)) is not None:
-            if found.kind.value == BOOL and len(found.shape) == 1:
-                return Membership(found.shape[0], found)
-    return None
 
 
 def parameter(compiler: Compiler, arg: ast.arg, module: Module) -> tuple[tuple[Param, ...], Meaning]:
