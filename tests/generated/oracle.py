@@ -18,7 +18,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 import attrs
 
 from holdfast.ir.marks import MARK, ActionMark, InitMark, PropertyMark, ScopeMark, VariantMark
-from holdfast.lang.maps import Map, Rel
+from holdfast.lang.maps import Bag, Map, Rel
 from holdfast.lang.model import Model
 from holdfast.lang.rules import Refused
 from holdfast.lang.sequences import Seq
@@ -95,8 +95,8 @@ class Graph:
 
 def _domain(kind: Any) -> list[Any]:
     """All values of a type of parameters."""
-    if get_origin(kind) in (Map, Rel):
-        of, *values = get_args(kind) if get_origin(kind) is Map else (tuple[get_args(kind)], bool)  # type: ignore[misc]
+    if get_origin(kind) in (Bag, Map, Rel):
+        of, *values = get_args(kind) if get_origin(kind) is not Rel else (tuple[get_args(kind)], bool)  # type: ignore[misc]
         keys = get_args(of) if get_origin(of) is tuple else (of,)
         cells = math.prod(len(_domain(key)) for key in keys)
         return [Whole(held) for held in itertools.product(_domain(values[0]), repeat=cells)]
@@ -263,7 +263,7 @@ class Oracle:
                 name = local["name"]
             elif isinstance(local.get("self"), Model):
                 owner = local["self"]
-            elif isinstance(local.get("self"), Map | Rel):
+            elif isinstance(local.get("self"), Bag | Map | Rel):
                 cells = local["self"]
             trace = trace.tb_next
         if owner is None or cells is None:
@@ -275,7 +275,7 @@ class Oracle:
         cells: list[Any] = []
         for name in self.fields if fields is None else fields:
             held = state.__dict__[name]
-            values = held._cells.values() if isinstance(held, Map | Rel) else (held,)
+            values = held._cells.values() if isinstance(held, Bag | Map | Rel) else (held,)
             cells += (tuple(value.entries) if isinstance(value, Seq) else value for value in values)
         return tuple(cells)
 

@@ -101,4 +101,35 @@ def chosen(make: Setting) -> None:
     make.claim("witness", "far", f"not any({near}[x] for x in {sort}) or {clock} > 0")
 
 
-MAPS: tuple[Piece, ...] = (quorum, table, chosen)
+def copies(make: Setting) -> None:
+    """Messages in a bag: they are sent again, lost and received."""
+    sort, nat = make.sort(), make.nat()
+    sent = make.bag("sent", sort, nat)
+    got = make.field("got", (sort,), BOOL, "False")
+    guard = make.one(f"n not in {sent}", f"n in {sent} or n not in {got}", f"{sent}[n] < e")
+    make.action("send", (("n", sort), ("e", nat)), [make.require(guard), f"{sent}.add(n)"])
+    receive = make.choices.one(
+        (
+            [make.require(f"n in {sent}"), f"{sent}.remove(n)", f"{got}[n] = n not in {sent}"],
+            [f"{sent}.remove(n)", f"{got}[n] = n in {sent}"],
+            [f"for x in {sent}:", "    if x != n:", f"        {sent}.remove(x)", f"{got}[n] = True"],
+        )
+    )
+    make.action("receive", (("n", sort),), receive)
+    if make.choices.chance(40):
+        make.action(
+            "lose", (("lost", f"Rel[{sort}]"),), [f"for x in {sent}:", "    if x in lost:", f"        {sent}.remove(x)"]
+        )
+    make.claim("invariant", "few", f"sum({sent}[x] for x in {sort}) <= {make.choices.between(1, 3)}")
+    make.claim(
+        "step",
+        "one",
+        make.one(
+            f"all(x in {sent} or x in {got} for x in {sent.replace('self', 'old')})",
+            f"count(x in {sent} for x in {sort}) < 3",
+        ),
+    )
+    make.claim("witness", "twice", f"any({sent}[x] > 1 or x in {got} for x in {sent})")
+
+
+MAPS: tuple[Piece, ...] = (quorum, table, chosen, copies)

@@ -20,6 +20,15 @@ class SequenceField(Field):
     index: str
 
 
+class BagField(Field):
+    """A bag: a map from a key to the number of its copies."""
+
+    @property
+    def declaration(self) -> str:
+        """The field as its class declares it."""
+        return f"{self.name}: Bag[{self.keys[0]}, {self.kind}]"
+
+
 @attrs.define
 class Setting:
     """The names that a piece may use, and its output. The piece's number is part of every name."""
@@ -76,6 +85,13 @@ class Setting:
         """A field of empty sequences; returns its name with ``self``."""
         mine = f"{name}{self.number}"
         self.sequences.append(SequenceField(mine, tuple(keys), f"Seq[{entry}, {index}]", entry=entry, index=index))
+        self.start.append(f"self.{mine}.clear()")
+        return f"self.{mine}"
+
+    def bag(self, name: str, key: str, copies: str) -> str:
+        """A field that is an empty bag; returns its name with ``self``."""
+        mine = f"{name}{self.number}"
+        self.sequences.append(BagField(mine, (key,), copies))
         self.start.append(f"self.{mine}.clear()")
         return f"self.{mine}"
 
