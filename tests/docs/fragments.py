@@ -160,7 +160,7 @@ def _start(body: list[ast.stmt]) -> str:
         kind = re.sub(r"^Ghost\[(.*)\]$", r"\1", annotation)
         if kind == "Flag":
             continue
-        if "Seq[" in kind:
+        if "Seq[" in kind or kind.startswith("Bag["):
             lines.append(f"    self.{name}.clear()\n")
         elif kind.startswith(("Map[", "Rel[")):
             value = "bool" if kind.startswith("Rel[") else kind[:-1].rpartition(", ")[2]

@@ -29,8 +29,8 @@ STUBS = {
 """What stands below a decorator; below any other one stands ``CONDITION``."""
 
 CONDITION = "(self) -> bool: return len(Node) > 0"
-NAMED = {"next", "previous", "starts_with"}
-"""What the values of a ring and the sequences have."""
+NAMED = {"next", "previous", "starts_with", "add", "remove"}
+"""What the values of a ring, the sequences and the bags have."""
 
 CALLS = ("require(", "self.up.fill(", "self.epoch.fill(", *(f"self.waiting.{name}(" for name in WRITES))
 """How the pieces begin that are statements; other expressions are the value of a local variable."""
@@ -83,7 +83,7 @@ def test_every_counterpart_compiles(model: str, tmp_path: Path) -> None:
         ("all(self.epoch[x] >= old.up[x] for x in Stream)", "up"),
         ("@forever", "forever"),
         ('@action(fair="weak", per=("x",))', "no parameter"),
-        ("Bag", "no such name"),
+        ("Tree", "no such name"),
     ],
 )
 def test_a_wrong_counterpart_is_found(model: str, tmp_path: Path, piece: str, why: str) -> None:
