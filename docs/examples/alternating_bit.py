@@ -1,4 +1,4 @@
-"""The alternating bit protocol: items arrive in order and once, though the wires lose and repeat.
+"""The alternating bit protocol: items arrive in order and once, though the wires lose, and the sender repeats.
 
 K. A. Bartlett, R. A. Scantlebury and P. T. Wilkinson, *A note on reliable full-duplex transmission over half-duplex
 links* (CACM 1969). The sender puts a bit on each item and sends it until the receiver acknowledges that bit; then it

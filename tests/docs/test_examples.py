@@ -257,6 +257,27 @@ def test_an_example_is_short(holdfast: Run, example: Example, tmp_path: Path) ->
     assert len(code_lines((ROOT / example.file).read_text())) <= 1.3 * len(tla_lines(module))
 
 
+@pytest.mark.parametrize(
+    ("name", "windows", "code"),
+    [
+        ("ewd998", ["Node=8"], 0),
+        ("chain_replication", [], 0),
+        ("fencing", [], 0),
+        ("alternating_bit", ["Item=20", "Place=20"], 0),
+        ("raft", [], 0),
+        ("truncation", [], 2),
+    ],
+)
+def test_logs_of_runs_conform(holdfast: Run, name: str, windows: list[str], code: int, tmp_path: Path) -> None:
+    """The log of a random run conforms; of a model that computes with offsets, no log is written or judged."""
+    log, file = str(tmp_path / "log.ndjson"), f"docs/examples/{name}.py"
+    assert holdfast("walk", file, "--scope", "default", "--seed", "2", "--events", "40", "--log", log).code == code
+    if code == 0:
+        options = [word for window in windows for word in ("--window", window)]
+        ran = holdfast("conform", file, log, *options)
+        assert (ran.code, ran.out.splitlines()[0].endswith("allows all 40 events")) == (0, True)
+
+
 def code_lines(source: str) -> list[str]:
     """The lines of a model that are neither blank, nor a comment, nor part of a docstring."""
     texts: set[int] = set()
