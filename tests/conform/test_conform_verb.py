@@ -151,6 +151,18 @@ def test_a_log_does_not_tell_the_last_value(tmp_path: Path, capsys: pytest.Captu
     assert main([*command, "--window", "Item=3", "--window", "Place=2"]) == 12
 
 
+def test_a_window_is_as_large_as_the_user_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where a model asks for the last value, a log that names a greater one is refused, and never judged by another."""
+    path = tmp_path / "ring.jsonl"
+    header = {"holdfast": "log", "version": 1, "model": "ewd998"}
+    probe = {"source": "ring", "seq": 2, "t": 2_000, "action": "probe", "post": {"holder": 3}}
+    rest = {"source": "ring", "seq": 1, "t": 1_000, "action": "rest", "n": 0}
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in (header, rest, probe)))
+    command = ["conform", "docs/examples/ewd998.py", str(path), "--window"]
+    assert [main([*command, f"Node={nodes}"]) for nodes in (3, 4, 5)] == [2, 0, 12]
+    assert "the last value is 2, and the log or the model names 3" in capsys.readouterr().err
+
+
 def test_a_log_of_another_model_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A log that names another model is refused, even if its actions exist in this model too."""
     lines = walk(tmp_path / "a.log")

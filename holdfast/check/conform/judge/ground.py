@@ -105,13 +105,22 @@ class Ground:
         """The number of values of a Nat whose numbers are used unchanged.
 
         They go from 0 to the greatest number in the log and the model, and one further if the model counts the Nat on.
-        ``wanted`` is the number that the user asked for, or None. Raises UnjudgedError if there is no room.
+        ``wanted`` is the number that the user asked for, or None. Raises UnjudgedError if there is no room, and
+        UsageError if the user says that there are fewer values than the log names.
         """
         uses = self.frame.uses
         greatest: int = max((self.names.greatest.get(nat, 0), *uses.literals.get(nat, ())))
         if nat in uses.ended and wanted is None:
             raise UnjudgedError(f"the log does not tell the last {nat} ({uses.ended[nat]}); say it: --window {nat}=N")
         room = max(greatest + 1 + (nat in uses.rising), wanted or 0)
+        if nat in uses.ended and wanted is not None:
+            # The model asks for the last value: with more room than was said, that would be another one.
+            if greatest >= wanted:
+                raise UsageError(
+                    f"--window {nat}={wanted}: the last value is {wanted - 1}, and the log or the model names "
+                    f"{greatest}; say how many values there are, {greatest + 1} or more"
+                )
+            room = wanted
         most = CODES if wanted is not None else SLOTS
         if room > most:
             more = f"try --window {nat}={room}" if room <= CODES else "number them from 0 in the log or its mapping"
