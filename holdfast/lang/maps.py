@@ -7,7 +7,7 @@ the step lies outside the scope and is not taken.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Generic, TypeVar, TypeVarTuple, overload
+from typing import Any, Generic, Self, TypeVar, TypeVarTuple, overload
 
 from holdfast.ir.marks import MARK
 from holdfast.lang.sequences import Seq
@@ -50,6 +50,14 @@ class _Cells:
     def fill(self, value: Any) -> None:
         for key in self._cells:
             self[key] = value
+
+    def copy(self) -> Self:
+        """An equal map that does not share its cells with this one."""
+        # ``__new__``, because the constructor would create unset cells.
+        twin = type(self).__new__(type(self))
+        twin._cells = {key: held.copy() if isinstance(held, Seq) else held for key, held in self._cells.items()}
+        twin._admit, twin._reach, twin._chosen = self._admit, self._reach, self._chosen
+        return twin
 
     def choose(self) -> None:
         """Start with any values: there is an initial state for each choice. Only an ``@init`` method may call it."""

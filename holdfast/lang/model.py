@@ -82,7 +82,7 @@ class Model:
             hint = _fields(type(self)).get(name)
             if hint is None:
                 raise AttributeError(f"{type(self).__name__} declares no field {name}")
-            if isinstance(value, Seq):
+            if isinstance(value, Seq | _Cells):
                 value = value.copy()
             _admit(_plain(hint))(value)
         self.__dict__[name] = value
@@ -96,14 +96,7 @@ class Model:
         """An equal state that does not share its cells with this one."""
         twin = type(self).__new__(type(self))
         for name, value in self.__dict__.items():
-            if isinstance(value, _Cells):
-                # ``__new__``, because the constructor would create unset cells.
-                cells: _Cells = value.__class__.__new__(value.__class__)
-                cells._cells = {key: _copied(held) for key, held in value._cells.items()}
-                cells._admit, cells._reach, cells._chosen = value._admit, value._reach, value._chosen
-                twin.__dict__[name] = cells
-            else:
-                twin.__dict__[name] = _copied(value)
+            twin.__dict__[name] = value.copy() if isinstance(value, Seq | _Cells) else value
         return twin
 
     def start(self, **choices: Any) -> Self:
@@ -275,10 +268,6 @@ def _sequence(hint: Any) -> Seq[Any, Any]:
     """An empty sequence of a type ``Seq[Value, Index]``."""
     kind, index = get_args(hint)
     return Seq(index, _admit(kind), kind if issubclass(kind, Record) else None)
-
-
-def _copied(value: Any) -> Any:
-    return value.copy() if isinstance(value, Seq) else value
 
 
 def _admit(kind: Any) -> Callable[[Any], None]:

@@ -193,7 +193,8 @@ def plain(node: ast.expr, module: Module, types: Types, what: str) -> Plain:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return plain(unquote(node, node.value, module), module, types, what)
     if isinstance(node, ast.Subscript):
-        module.refuse(node, *type_remedies.of_parameter(node, what))
+        origin = resolve(node.value, module) if isinstance(node.value, ast.Name | ast.Attribute) else None
+        module.refuse(node, *type_remedies.of_parameter(node, origin, what))
     found = scalar(node, module, types)
     if isinstance(found, OptionalType):
         module.refuse(node, f"{what} cannot be None", "take a bool parameter beside it, or write two actions")

@@ -19,7 +19,7 @@ from holdfast.ir.compile.conversions import fit
 from holdfast.ir.compile.expressions import Expressions
 from holdfast.ir.compile.helpers import check_reached, helper_env, join_rest, unpacked
 from holdfast.ir.compile.known_optionals import after_write, when_false, when_true
-from holdfast.ir.compile.map_parameters import chosen
+from holdfast.ir.compile.map_parameters import chosen, named_map, written_map
 from holdfast.ir.compile.memberships import members
 from holdfast.ir.compile.records import value_of, variables
 from holdfast.ir.compile.sequences import SequenceCells, clear_all, copy, sequence, sequence_field, write
@@ -171,6 +171,10 @@ class BodyCompiler:
                 field_ = self.context.fields.get(attr)
                 if field_ is None:
                     env.module.refuse(target, f"the model has no field {attr}", "declare it in the class: `name: Type`")
+                given = named_map(value, env) if isinstance(value, ast.expr) else None
+                if given is not None and given.kind == MapType(field_.keys, field_.value):
+                    made = written_map(self.expressions, attr, given.name, at)
+                    return [made], attrs.evolve(env, known=after_write(env.known, attr))
                 if field_.keys:
                     env.module.refuse(target, f"{attr} is a map", f"write self.{attr}.fill(value), or one cell")
                 self._writable(stmt, attr, env)

@@ -13,6 +13,7 @@ from holdfast.ir.compile.context import Compiler, Env, MapValue, StateField
 from holdfast.ir.compile.field_types import field_type
 from holdfast.ir.compile.results import is_loose_key
 from holdfast.ir.compile.source import Module, excerpt
+from holdfast.ir.errors import Place
 from holdfast.ir.expr import MapRead, Name
 from holdfast.ir.marks import MARK
 from holdfast.ir.stmt import Assign, For, Stmt
@@ -61,9 +62,14 @@ def chosen(compiler: Compiler, call: ast.Call, name: str, field: StateField, env
     if compiler.fresh(name) != name:
         env.module.refuse(call, f"{name} is also the name of a parameter or local", "rename that one")
     kind = MapType(field.keys, field.value)
-    keys = tuple(Name(compiler.fresh("k"), key) for key in field.keys)
-    at = env.module.place(call)
-    body: Stmt = Assign(name, keys, MapRead(Name(name, kind), keys, field.value), at)
-    for key, domain in zip(reversed(keys), reversed(field.keys), strict=True):
+    return Param(name, kind), written_map(compiler, name, Name(name, kind), env.module.place(call))
+
+
+def written_map(compiler: Compiler, field: str, source: Name, at: Place) -> Stmt:
+    """The loop that writes a whole map, a parameter, to a field of its type."""
+    assert isinstance(source.type, MapType)
+    keys = tuple(Name(compiler.fresh("k"), key) for key in source.type.keys)
+    body: Stmt = Assign(field, keys, MapRead(source, keys, source.type.value), at)
+    for key, domain in zip(reversed(keys), reversed(source.type.keys), strict=True):
         body = For(key.name, domain, (body,), at)
-    return Param(name, kind), body
+    return body

@@ -12,6 +12,8 @@ import inspect
 import types
 import typing
 
+from holdfast.ir.marks import MARK
+
 Advice = tuple[str, str]
 """A problem and its remedy."""
 
@@ -100,8 +102,13 @@ def _kind(cls: type, name: str) -> str:
     return str(kind) if isinstance(kind, types.UnionType | types.GenericAlias) else getattr(kind, "__name__", str(kind))
 
 
-def of_parameter(node: ast.Subscript, what: str) -> Advice:
-    """The advice for a parameter that is a container. ``what``: the parameter in words."""
+def of_parameter(node: ast.Subscript, origin: object, what: str) -> Advice:
+    """The advice for a parameter that is a container: ``origin[...]``. ``what``: the parameter in words."""
+    role = getattr(origin, MARK, None)
+    if role in ("seq", "bag"):
+        return f"{what} would hold a {'sequence' if role == 'seq' else 'bag'}", "take single values, a Rel or a Map"
+    if "ghost" in getattr(origin, "__metadata__", ()):
+        return f"{what} is no history", f"write {ast.unparse(node.slice)}"
     one = _one(node)
     return f"{what} would hold many values", f"write {one} for one value, or Rel[{one}] for a set of them"
 

@@ -96,8 +96,8 @@ class Quorums(Model):
         require(self.is_quorum(quorum), "Q-04")
         require(all(self.vote[a] == v for a in quorum), "Q-05")
         self.chosen = v
-        for a in Acceptor:
-            self.last[a] = quorum[a]
+        self.last = quorum
+        self.last[self.leader] = quorum[self.leader]
 
     @action
     def advise(self, hints: Map[Acceptor, Value | None], a: Acceptor) -> None:
