@@ -321,6 +321,25 @@ def test_what_no_formula_says_is_no_answer(compiled: Compiled, plain: str, count
     assert reason.startswith("no formula says this: count over Node is compared with something else")
 
 
+def test_a_parameter_that_is_a_whole_map_is_a_function(compiled: Compiled) -> None:
+    """A map from nodes to nodes that an action takes closes a circle of sorts, as a field would."""
+    body = """
+    owner: Map[Node, bool]
+    @init
+    def begin(self) -> None:
+        self.owner.fill(True)
+    @action
+    def hand_over(self, after: Map[Node, Node], n: Node) -> None:
+        require(self.owner[after[n]])
+        self.owner[n] = True
+    @invariant
+    def owned(self) -> bool:
+        return all(self.owner[n] for n in Node)
+    """
+    circles, _ = fragment_of(compiled(body))
+    assert circles == ["Node -> Node: after of hand_over"]
+
+
 def test_the_fragment_names_what_no_formula_says(compiled: Compiled) -> None:
     """`--fragment` continues after a construct that is not first-order, and calls no such model decidable."""
     system = compiled(COUNTED.replace("self.on = self.up[n]", f"self.on = {SAME_COUNT}"))

@@ -15,7 +15,7 @@ import attrs
 import z3
 
 from holdfast.ir.system import Action, Property
-from holdfast.ir.types import BoolType, EnumType, IntType, OptionalType
+from holdfast.ir.types import BoolType, EnumType, IntType, Key, MapType, OptionalType, Scalar
 from holdfast.lower.smt.logic import Logic
 from holdfast.lower.smt.theory import Theory
 from holdfast.lower.smt.universe import NotFirstOrder
@@ -73,11 +73,11 @@ def _reach(edges: Sequence[Edge]) -> Mapping[str, set[str]]:
 def _edges(logic: Logic, outside: dict[str, None]) -> Iterator[Edge]:
     """All edges; adds to ``outside`` whatever no formula expresses."""
     for var in logic.theory.encoding.variables:
-        kind = var.value.of if isinstance(var.value, OptionalType) else var.value
-        if not isinstance(kind, BoolType | EnumType | IntType):
-            for key in var.keys:
-                if not isinstance(key, EnumType):
-                    yield Edge(key.name, kind.name, var.name)
+        yield from _of_function(var.keys, var.value, var.name)
+    for action in (logic.system.init, *logic.system.actions):
+        for param in action.params:
+            if isinstance(param.type, MapType):
+                yield from _of_function(param.type.keys, param.type.value, f"{param.name} of {action.name}")
     for write, why in _formulas(logic):
         try:
             formula = write()
@@ -91,6 +91,15 @@ def _edges(logic: Logic, outside: dict[str, None]) -> Iterator[Edge]:
         stem = logic.universe.symbols.meaning(name).parts[0]
         yield from (Edge(key, domain, stem) for key in keys)
         yield from _alternations(definition, stem)
+
+
+def _of_function(keys: Sequence[Key], value: Scalar, why: str) -> Iterator[Edge]:
+    """The edges of a variable, or of a parameter that is a whole map."""
+    kind = value.of if isinstance(value, OptionalType) else value
+    if not isinstance(kind, BoolType | EnumType | IntType):
+        for key in keys:
+            if not isinstance(key, EnumType):
+                yield Edge(key.name, kind.name, why)
 
 
 def _formulas(logic: Logic) -> Iterator[tuple[Callable[[], z3.BoolRef], str]]:
