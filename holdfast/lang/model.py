@@ -107,6 +107,9 @@ class Model:
         twin = self.copy()
         methods = _methods(type(self), InitMark)
         maps = choices.keys() - {name for method in methods for name in _parameters(method)}
+        for name in maps:
+            if not isinstance(twin.__dict__.get(name), _Cells):
+                raise TypeError(f"no initial condition takes {name}, and no map is called so; leave it out")
         with twin._running("init"):
             for name in maps:
                 twin.__dict__[name]._chosen = _whole(_fields(type(self))[name], choices[name])

@@ -122,6 +122,8 @@ def test_by_hand() -> None:
     one, two, only = acceptor.element(0), acceptor.element(1), value.element(0)
     with pytest.raises(TypeError, match="nothing is chosen"):
         tiny.start(leader=one)
+    with pytest.raises(TypeError, match="no initial condition takes follower"):
+        tiny.start(leader=one, follower=two)
     state = tiny.start(leader=one, tag={one: tag.RED, two: tag.BLUE}, near={(one, only)})
     assert state.near[one, only]
     assert not state.near[two, only]
