@@ -240,7 +240,7 @@ def _cells(hint: Any) -> _Cells:
 
 
 def _taken(method: Callable[..., Any], args: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a method, those that are whole maps as a Map or Rel."""
+    """The arguments of a method: a Map or Rel for each parameter that is a whole map, and the others as given."""
     if not any(isinstance(value, Set | Mapping | list) for value in args.values()):
         return args
     hints = _hints(method)

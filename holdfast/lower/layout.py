@@ -57,6 +57,12 @@ MOST_VALUES = 1 << 16
 More would take too much memory and time before a limit on the states of a search could stop it.
 """
 
+MOST_CHOICES = 1 << 18
+"""The number of choices that all parameters of an action, or of ``@init``, may have together.
+
+An engine goes through them before it looks at its budget again.
+"""
+
 
 @attrs.frozen
 class Field:
@@ -130,24 +136,27 @@ class Layout:
         self._by_name = {field.name: field for field in self.fields}
 
     def _refuse_sizes(self) -> None:
-        """Raise UsageError for a sort, variable or parameter with more than ``MOST_VALUES`` values or cells."""
+        """Raise UsageError for what has more than ``MOST_VALUES`` or ``MOST_CHOICES``."""
         # This comes before all else: the rest of the layout lists the elements and cells.
         system, size = self.system, self.scope.size
-        counts = [(f"sort {sort} has {size(sort)} elements", size(sort)) for sort in system.sorts]
+        counts = [(f"sort {sort} has {size(sort)} elements", size(sort), MOST_VALUES) for sort in system.sorts]
         for var in system.variables:
             cells = prod(size(key) for key in var.keys)
-            counts.append((f"{var.name} has {cells} cells", cells))
+            counts.append((f"{var.name} has {cells} cells", cells, MOST_VALUES))
         chosen: list[Action | Property] = [system.init, *system.actions, *system.properties]
         for of in chosen:
-            for param in of.params:
-                values = self.codes(param.type)
-                # The values of a whole map may be so many that Python does not print their number.
-                shown = values if values.bit_length() < 200 else f"about 2 to the power of {values.bit_length() - 1}"
-                counts.append((f"parameter {param.name} of {of.name} has {shown} values", values))
-        for what, count in counts:
-            if count > MOST_VALUES:
+            values = [self.codes(param.type) for param in of.params]
+            for param, count in zip(of.params, values, strict=True):
+                counts.append((f"parameter {param.name} of {of.name} has {_shown(count)} values", count, MOST_VALUES))
+            if not isinstance(of, Property):
+                choices = prod(values)
+                counts.append(
+                    (f"the parameters of {of.name} have {_shown(choices)} choices together", choices, MOST_CHOICES)
+                )
+        for what, count, limit in counts:
+            if count > limit:
                 raise UsageError(
-                    f"scope {self.scope.name}: {what}, and the limit is {MOST_VALUES:,}; "
+                    f"scope {self.scope.name}: {what}, and the limit is {limit:,}; "
                     "choose a smaller scope, or a smaller type"
                 )
 
@@ -379,3 +388,8 @@ class Layout:
 def budget(action: str) -> str:
     """The name of the hidden field that holds an action's budget."""
     return f"budget({action})"
+
+
+def _shown(count: int) -> str:
+    # Python refuses to print a number of thousands of digits.
+    return str(count) if count.bit_length() < 200 else f"about 2 to the power of {count.bit_length() - 1}"

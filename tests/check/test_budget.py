@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,12 +13,13 @@ from holdfast.check.budget import INTERRUPTED, Budget, Meter, Progress, interrup
 from holdfast.check.figures import figures, timing
 from holdfast.check.result import Figures
 from holdfast.check.search import exploration
-from holdfast.check.search.engine import search
+from holdfast.check.search.engine import Engine, search
 from holdfast.check.summary import render_result
 from holdfast.ir.errors import UsageError
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
 from holdfast.lower.python.interpreter import Interpreter
+from tests.check.conftest import Compiled
 
 
 @pytest.mark.parametrize(
@@ -174,6 +176,43 @@ def test_time_and_memory_end_a_search(table: System, budget: Budget, limit: str)
 
     assert (result.verdict, result.exit_code) == ("out_of_budget", 20)
     assert str(result.ended_by).startswith(limit)
+
+
+MANY_STARTS = """
+    first: Rel[Node]
+    second: Rel[Node]
+    default = Scope({Node: 6})
+    @init
+    def begin(self) -> None:
+        self.first.choose()
+        self.second.choose()
+    @action
+    def leave(self, n: Node) -> None:
+        self.first[n] = False
+    @invariant
+    def none(self) -> bool:
+        return not any(self.first[n] or self.second[n] for n in Node)
+"""
+
+
+@pytest.mark.parametrize("engine", ["interpreter", "kernel"])
+@pytest.mark.parametrize("symmetry", [True, False])
+def test_time_ends_a_search_among_its_starts(
+    compiled: Compiled, tmp_path: Path, engine: Engine, symmetry: bool
+) -> None:
+    """Initial states count against the limit, and a search that lacks some of them is not saved."""
+    system, file = compiled(MANY_STARTS), tmp_path / "saved"
+    result = search(
+        system,
+        system.scopes["default"],
+        symmetry=symmetry,
+        engine=engine,
+        budget=Budget(seconds=1e-9),
+        checkpoint=file if engine == "kernel" else None,
+    )
+
+    assert (result.verdict, result.ended_by, file.exists()) == ("out_of_budget", "time: more than 1e-09 s", False)
+    assert result.figures.initial < 4_096
 
 
 def test_a_violation_survives_the_limit(table: System) -> None:

@@ -56,7 +56,7 @@ FAULTS = [
     ("fencing", "    /\\ c \\in hasRead\n    /\\ token[c] >= seen\n", "    /\\ c \\in hasRead\n", "NothingLost", 7),
     ("chain_replication", "Max({acked[p], Len(log[Successor(n)])})", "acked[p]", "Prefixes", 5),
 ]
-"""A line of a module without which a property of states or steps is violated, after so many steps."""
+"""A line of a module, what stands in its place, the property that is then violated, and after how many steps."""
 
 
 @pytest.mark.parametrize(("name", "line", "other", "prop", "steps"), FAULTS, ids=[fault[0] for fault in FAULTS])

@@ -96,10 +96,13 @@ class Graph:
 def _domain(kind: Any) -> list[Any]:
     """All values of a type of parameters."""
     if get_origin(kind) in (Bag, Map, Rel):
-        of, *values = get_args(kind) if get_origin(kind) is not Rel else (tuple[get_args(kind)], bool)  # type: ignore[misc]
-        keys = get_args(of) if get_origin(of) is tuple else (of,)
+        if get_origin(kind) is Rel:
+            keys, value = get_args(kind), bool
+        else:
+            of, value = get_args(kind)
+            keys = get_args(of) if get_origin(of) is tuple else (of,)
         cells = math.prod(len(_domain(key)) for key in keys)
-        return [Whole(held) for held in itertools.product(_domain(values[0]), repeat=cells)]
+        return [Whole(held) for held in itertools.product(_domain(value), repeat=cells)]
     if get_origin(kind) in (UnionType, Union):
         return [None, *_domain(next(part for part in get_args(kind) if part is not type(None)))]
     return [False, True] if kind is bool else list(kind)

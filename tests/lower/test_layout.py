@@ -208,6 +208,13 @@ def test_more_cells_than_anybody_could_list_are_refused(gauges: System) -> None:
         Layout(gauges, resized(gauges, Node=300, Nest=300))
 
 
+def test_more_arguments_than_an_engine_can_go_through_are_refused(streams: System) -> None:
+    """The parameters of an action are counted together: an engine tries all choices before it looks at its budget."""
+    scope = resized(streams, Stream=1_000, Node=100, Epoch=254)
+    with pytest.raises(UsageError, match="parameters of open have 25500000 choices together, and the limit is 262,144"):
+        Layout(streams, scope)
+
+
 def test_a_given_number_of_a_large_type_is_coded_at_once(gauges: System) -> None:
     """A given constant may have a large type: its code is computed, not looked up."""
     assert Layout(gauges, gauges.scopes["tiny"]).encode_value(IntType("Big", 0, 2**70), 2**69) == 2**69

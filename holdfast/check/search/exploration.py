@@ -29,6 +29,7 @@ class Exploration(ABC):
         self.selection = selection
         self.keep_going = keep_going
         self.meter = meter
+        self.cut_short = False
         self.actions = machine.system.actions
         self.group = group_of(machine.layout, required=symmetry)
         self.reduced = symmetry and self.group is not None
@@ -69,10 +70,21 @@ class Exploration(ABC):
         """The properties whose premise was never true."""
 
     def begin(self) -> list[bytes]:
-        """Find the initial states. Return those to store, in the order in which to expand them."""
+        """Find the initial states. Return those to store, in the order in which to expand them.
+
+        ``cut_short`` tells whether the budget was spent before all of them were known. Then the search must end.
+        """
         self.starts = initial_states(self.machine, self.selection)
-        stored = [self.canonical(state) for state in self.starts] if self.reduced else self.starts
-        return self.in_order(list(dict.fromkeys(stored)))
+        orbits: dict[bytes, bytes] = {}
+        for state in self.starts:
+            # There may be a million of them, and in a large group each of them takes long.
+            self.cut_short = bool(orbits) and self.meter.tick(0, 0, 0, len(self.starts) - len(orbits))
+            if self.cut_short:
+                break
+            orbits[state] = self.canonical(state)
+        if self.reduced:
+            return sorted(set(orbits.values()))
+        return sorted(orbits, key=lambda state: (orbits[state], state))
 
     def in_order(self, level: list[bytes]) -> list[bytes]:
         """The states of a level sorted by orbit, then by state. A canonical state stands for its orbit."""

@@ -155,6 +155,9 @@ class KernelSearch(Exploration):
     def explore(self) -> None:
         level = self.begin()
         self.counters.initial = len(level)
+        if self.cut_short:
+            # Initial states are missing. A checkpoint of this search would lose them.
+            return
         if self.resume():
             # A complete search ends with an empty level, which does not count. Hence any(), and the -1 for level 0.
             self.counters.depth = sum(any(last > first for first, last in level) for level in self.store.levels) - 1
