@@ -79,11 +79,13 @@ class Within:
     """Cut the transition unless a value is within the bounds of its type. It stands before a computed key.
 
     It may stand in a loop, since it writes nothing. The source has no such statement: see ``compile.key_bounds``.
+    ``pool``: the value is the number of members of this pool. Then the statement stands at the end of a body.
     """
 
     value: Expr
     type: NatType
     at: Place
+    pool: str | None = None
 
 
 Stmt = Require | Assign | Fill | Let | If | For | Within
@@ -124,7 +126,7 @@ def expressions(body: tuple[Stmt, ...]) -> Iterator[Expr]:
 
 
 def is_check(stmt: Stmt) -> bool:
-    """Whether a statement only looks at bounds of keys."""
+    """Whether a statement only looks at bounds of keys or of pools."""
     match stmt:
         case Within():
             return True

@@ -41,6 +41,8 @@ class Var:
     at: Place
     length_of: str | None = None
     entries_of: str | None = None
+    most: NatType | None = None
+    """For a pool, the Nat whose bound is the greatest number of members."""
 
 
 @attrs.frozen
@@ -272,7 +274,7 @@ def _shape(body: tuple[Stmt, ...], variables: frozenset[str]) -> object:
         tuple(
             _shape(value, variables) if name in ("then", "orelse", "body") else _placeless(name, value)
             for name, value in attrs.asdict(stmt, recurse=False).items()
-            if name != "at"
+            if name not in ("at", "pool")  # the value says which pool
         )
         if not (isinstance(stmt, Let) and stmt.name in variables)
         else ("local", stmt.name, stmt.value)

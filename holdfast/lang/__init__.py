@@ -20,7 +20,7 @@ from holdfast.lang.decorators import (
     variant,
     witness,
 )
-from holdfast.lang.maps import Bag, Map, Rel
+from holdfast.lang.maps import Bag, Map, Pool, Rel
 from holdfast.lang.model import Flag, Ghost, Model
 from holdfast.lang.outcomes import equivalent, liveness, missing, outcomes, redundant, sound
 from holdfast.lang.records import Record
@@ -37,6 +37,7 @@ __all__ = [
     "Map",
     "Model",
     "Nat",
+    "Pool",
     "Record",
     "Refused",
     "Rel",

@@ -151,6 +151,32 @@ class Bag(_Cells, Generic[K, V]):
         super().fill(value)
 
 
+class Pool(_Cells, Generic[K, V]):
+    """A relation with few members: ``sent: Pool[Ask, Sent]``, where ``Sent`` is a Nat.
+
+    A step that ends with more members than the bound of ``Sent`` is cut.
+    """
+
+    def __getitem__(self, key: K) -> bool:
+        value: bool = super().__getitem__(key)
+        return value
+
+    def __setitem__(self, key: K, value: bool) -> None:
+        super().__setitem__(key, value)
+
+    def __contains__(self, key: object) -> bool:
+        return bool(super().__getitem__(key))
+
+    def __iter__(self) -> Iterator[K]:
+        """The members of a pool with one key: those from before a loop that adds or removes some."""
+        return iter([key for (key,), member in self._cells.items() if member])
+
+    def fill(self, value: bool) -> None:
+        """Write every cell."""
+        super().fill(value)
+
+
 setattr(Bag, MARK, "bag")
 setattr(Map, MARK, "map")
+setattr(Pool, MARK, "pool")
 setattr(Rel, MARK, "rel")

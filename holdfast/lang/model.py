@@ -15,7 +15,7 @@ from types import UnionType
 from typing import Annotated, Any, ClassVar, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from holdfast.ir.marks import MARK, ActionMark, InitMark, ScopeMark, VariantMark
-from holdfast.lang.maps import Bag, Map, Rel, _Cells
+from holdfast.lang.maps import Bag, Map, Pool, Rel, _Cells
 from holdfast.lang.quantifiers import looking_at_all
 from holdfast.lang.records import Record, parts_of
 from holdfast.lang.rules import Refused, without
@@ -57,7 +57,7 @@ class Model:
         self._variants = frozenset(variants)
         with universe(mark.sizes):
             for name, hint in _fields(cls).items():
-                if get_origin(hint) in (Bag, Map, Rel):
+                if get_origin(hint) in (Bag, Map, Pool, Rel):
                     self.__dict__[name] = _cells(hint)
                 elif get_origin(hint) is Seq:
                     self.__dict__[name] = _sequence(hint)
@@ -117,6 +117,7 @@ class Model:
                 method(twin, **_taken(method, {name: choices[name] for name in _parameters(method)}))
             for name in maps:
                 twin.__dict__[name]._chosen = None
+            twin._admit_pools()
         return twin
 
     def take(self, action: str, **args: Any) -> Self:
@@ -129,7 +130,14 @@ class Model:
         method = twin._method(action)
         with twin._running(action):
             method(twin, **_taken(method, args))
+            twin._admit_pools()
         return twin
+
+    def _admit_pools(self) -> None:
+        """Raise ``Cut`` if a pool has more members than its bound."""
+        for name, hint in _fields(type(self)).items():
+            if get_origin(hint) is Pool:
+                _admit(get_args(hint)[1])(sum(self.__dict__[name]._cells.values()))
 
     def refusal(self, action: str, **args: Any) -> tuple[str, Enum | None] | None:
         """The label and error of the first rule that refuses the action in this state; None if no rule refuses it.
@@ -215,12 +223,12 @@ def _plain(hint: Any) -> Any:
 
 
 def _value_kind(hint: Any) -> Any:
-    """The type of the cells of a Map or Rel."""
-    return bool if get_origin(hint) is Rel else get_args(hint)[1]
+    """The type of the cells of a Bag, Map, Pool or Rel."""
+    return bool if get_origin(hint) in (Pool, Rel) else get_args(hint)[1]
 
 
 def _cells(hint: Any) -> _Cells:
-    """A Map or Rel with unset cells for all keys of the universe in force, the last key changing fastest."""
+    """A Bag, Map, Pool or Rel with unset cells for all keys of the universe in force, the last key changing fastest."""
     args = get_args(hint)
     if get_origin(hint) is Rel:
         keys = args

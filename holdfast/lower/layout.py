@@ -25,7 +25,7 @@ from math import prod
 import attrs
 
 from holdfast.ir.errors import UsageError
-from holdfast.ir.system import Action, Property, Scope, System
+from holdfast.ir.system import Action, Scope, System
 from holdfast.ir.types import (
     BoolType,
     Choice,
@@ -41,6 +41,7 @@ from holdfast.ir.types import (
 )
 from holdfast.lower.element_names import element_names
 from holdfast.lower.map_text import map_text
+from holdfast.lower.scope_limits import refuse_sizes
 
 MOST_CODES = 255
 """The number of codes that a cell may have."""
@@ -49,18 +50,6 @@ Value = bool | int | str | None
 """A decoded value: a truth value, a number, the name of an Enum member or of an element (``n1``), or None.
 
 A whole map is its text: see ``map_text``.
-"""
-
-MOST_VALUES = 1 << 16
-"""The limit for the elements of a sort, the values of a parameter or a key, and the cells of a variable.
-
-More would take too much memory and time before a limit on the states of a search could stop it.
-"""
-
-MOST_CHOICES = 1 << 18
-"""The number of choices that all parameters of an action, or of ``@init``, may have together.
-
-An engine goes through them before it looks at its budget again.
 """
 
 
@@ -83,6 +72,8 @@ class Field:
     sequence: str | None = None
     """The sequence whose entries or length the field holds, or None."""
     is_length: bool = False
+    most: int | None = None
+    """The greatest number of members of a pool. Other fields have none."""
 
     @property
     def count(self) -> int:
@@ -100,8 +91,16 @@ class Field:
         return list(itertools.product(*(range(size) for size in self.sizes)))
 
     @property
+    def member_bits(self) -> int | None:
+        """The bits of a member, if a stored state lists the members of a pool, since they take less than all cells."""
+        bits = self.count.bit_length()
+        return bits if self.most is not None and self.most * bits < self.count else None
+
+    @property
     def bits(self) -> int:
-        """The number of bits that all its cells need together."""
+        """The number of bits that it takes in a stored state."""
+        if self.most is not None and self.member_bits is not None:
+            return self.most * self.member_bits
         return self.count * (self.codes - 1).bit_length()
 
 
@@ -125,7 +124,8 @@ class Layout:
     def __init__(self, system: System, scope: Scope, ghosts: frozenset[str] | None = None) -> None:
         self.system = system
         self.scope = scope
-        self._refuse_sizes()
+        # This comes before all else: the rest of the layout lists the elements and cells.
+        refuse_sizes(system, scope, self.codes)
         self.elements = element_names(system, scope)
         self.dropped = frozenset(
             v.name for v in system.variables if v.ghost and ghosts is not None and v.name not in ghosts
@@ -134,31 +134,6 @@ class Layout:
         self.fields = self._fields()
         self.width = sum(field.count for field in self.fields)
         self._by_name = {field.name: field for field in self.fields}
-
-    def _refuse_sizes(self) -> None:
-        """Raise UsageError for what has more than ``MOST_VALUES`` or ``MOST_CHOICES``."""
-        # This comes before all else: the rest of the layout lists the elements and cells.
-        system, size = self.system, self.scope.size
-        counts = [(f"sort {sort} has {size(sort)} elements", size(sort), MOST_VALUES) for sort in system.sorts]
-        for var in system.variables:
-            cells = prod(size(key) for key in var.keys)
-            counts.append((f"{var.name} has {cells} cells", cells, MOST_VALUES))
-        chosen: list[Action | Property] = [system.init, *system.actions, *system.properties]
-        for of in chosen:
-            values = [self.codes(param.type) for param in of.params]
-            for param, count in zip(of.params, values, strict=True):
-                counts.append((f"parameter {param.name} of {of.name} has {_shown(count)} values", count, MOST_VALUES))
-            if not isinstance(of, Property):
-                choices = prod(values)
-                counts.append(
-                    (f"the parameters of {of.name} have {_shown(choices)} choices together", choices, MOST_CHOICES)
-                )
-        for what, count, limit in counts:
-            if count > limit:
-                raise UsageError(
-                    f"scope {self.scope.name}: {what}, and the limit is {limit:,}; "
-                    "choose a smaller scope, or a smaller type"
-                )
 
     def _fields(self) -> tuple[Field, ...]:
         fields: list[Field] = []
@@ -173,8 +148,12 @@ class Layout:
                     )
                 sizes = tuple(self.scope.size(key) for key in var.keys)
                 sequence, is_length = var.entries_of or var.length_of, var.length_of is not None
-                made = Field(var.name, var.keys, sizes, var.value, codes, offset, var.ghost, False, sequence, is_length)
-                fields.append(made)
+                most = None if var.most is None else self.codes(var.most) - 1
+                fields.append(
+                    Field(
+                        var.name, var.keys, sizes, var.value, codes, offset, var.ghost, False, sequence, is_length, most
+                    )
+                )
                 offset += fields[-1].count
         for action in self.system.actions:
             if action.name in self.scope.budgets:
@@ -388,8 +367,3 @@ class Layout:
 def budget(action: str) -> str:
     """The name of the hidden field that holds an action's budget."""
     return f"budget({action})"
-
-
-def _shown(count: int) -> str:
-    # Python refuses to print a number of thousands of digits.
-    return str(count) if count.bit_length() < 200 else f"about 2 to the power of {count.bit_length() - 1}"

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from holdfast.lower.kernel.kernel import Kernel
 from holdfast.lower.kernel.notes import Notes
-from holdfast.lower.kernel.store import Level, Store
+from holdfast.lower.kernel.store import Level, Store, least
 from spark.cluster.ship import digest
 from spark.cluster.storage import FileStorage
 from spark.cluster.task import Work
@@ -264,30 +264,26 @@ class SparkStore:
     def _publish(self) -> None:
         """Write the kernel to the storage, where tasks find it."""
         kernel = self.kernel
-        described = {"source": kernel.source, "words": kernel.words, "fan": kernel.fan}
+        described = {"source": kernel.source, "fan": kernel.fan}
         data = json.dumps(described, sort_keys=True).encode()
         self.storage.write(KERNEL, data)
         self._payload = SearchSite(self.storage, digest(data), self.parts).payload()
 
     # Looking back ---------------------------------------------------------------------------------------------
 
-    def least_predecessors(self, depth: int, targets: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    def least_predecessors(self, depth: int, targets: Sequence[bytes]) -> list[bytes]:
         """For each target, which is a state of level ``depth + 1``: the least state of level ``depth`` that has it as a
         successor.
         """
         if self.near is not None:
             return self.near.least_predecessors(depth, targets)
         rows = self.levels[depth]
-        orders = [{"pieces": share, "targets": targets} for share in self._shares(rows, depth)]
+        sought = [self.kernel.packing.row(target) for target in targets]
+        orders = [{"pieces": share, "targets": sought} for share in self._shares(rows, depth)]
         at_once = 0 if _size(rows) <= self.small else len(orders)
         answers = self._run(look_back, orders, self._blank(), lambda: False, at_once)
-        best = np.stack([np.frombuffer(words, np.int64) for _, words in answers]).reshape(
-            len(answers), len(targets), -1
-        )
-        return [
-            min(tuple(map(int, each[1:])) for each in best[:, index] if each[0])[self.kernel.words :]
-            for index in range(len(targets))
-        ]
+        found = np.stack([np.frombuffer(words, np.int64) for _, words in answers])
+        return least(self.kernel.packing, found.reshape(len(answers), len(targets), -1))
 
 
 def merge(into: Notes, more: Notes) -> None:

@@ -42,12 +42,11 @@ LEAST_TABLE = 64
 class TaskKernel:
     """A compiled kernel, and its scratch memory.
 
-    ``words``: 64-bit words of a state. ``fan``: the most successors of a state. ``buffers`` holds the successors of
-    each partition; its shape is (partitions, rows, words).
+    ``fan``: the most successors of a state. ``buffers`` holds the successors of each partition; its shape is
+    (partitions, rows, words of a row).
     """
 
     module: Any
-    words: int
     fan: int
     rows: Words = attrs.field(init=False)
     cache: Words = attrs.field(init=False)
@@ -58,6 +57,11 @@ class TaskKernel:
         self.cache = np.empty((1 << self.module.CACHE_BITS, self.words), np.int64)
         partitions = 1 << self.module.PARTITION_BITS
         self.buffers = np.empty((partitions, max(ROOM, 2 * self.fan), self.words), np.int64)
+
+    @property
+    def words(self) -> int:
+        """The 64-bit words of a row."""
+        return int(self.module.ROW_WORDS)
 
     def directory(self, states: Sequence[Words]) -> Words:
         """The addresses and lengths of several arrays of states, in the kernel's format: see ``driver.py``.
@@ -95,7 +99,7 @@ class SearchSite:
                     f"{self.storage.name}: {KERNEL} is not that of this search; give each search a folder of its own"
                 )
             found = json.loads(data)
-            _machines[self.kernel] = TaskKernel(build(found["source"]), found["words"], found["fan"])
+            _machines[self.kernel] = TaskKernel(build(found["source"]), found["fan"])
         return _machines[self.kernel]
 
 
@@ -182,7 +186,7 @@ def _look_back(site: SearchSite, order: dict[str, Any], notes: bytes) -> tuple[l
     machine = site.machine()
     block = np.frombuffer(notes, np.int64).copy()
     targets = np.array(order["targets"], np.int64).reshape(-1, machine.words)
-    best = np.zeros((len(targets), 1 + 2 * machine.words), np.int64)
+    best = np.zeros((len(targets), 1 + 2 * machine.module.WORDS), np.int64)
     for path, first, last in order["pieces"]:
         # A copy: the compiled function takes a writable array, and the bytes of a file are read-only.
         states = read_rows(site.storage, path, last).copy()

@@ -157,17 +157,17 @@ class Engines:
         """
         kernel, module = self.kernel, self.kernel.module
         notes, partitions = kernel.notes(), 1 << module.PARTITION_BITS
-        buffers = np.empty((partitions, 2 * kernel.fan, kernel.words), np.int64)
+        buffers = np.empty((partitions, 2 * kernel.fan, kernel.row_words), np.int64)
         filled = np.zeros(partitions, np.int64)
-        rows = np.empty((kernel.fan, kernel.words), np.int64)
-        cache = np.full((1 << module.CACHE_BITS, kernel.words), -1, np.int64)
+        rows = np.empty((kernel.fan, kernel.row_words), np.int64)
+        cache = np.full((1 << module.CACHE_BITS, kernel.row_words), -1, np.int64)
         row, directory, chunks = self._row(state), self._directory, np.array([(0, 0, 1)], np.int64)
         directory[0, module.STATES_AT] = row.ctypes.data
         assert module.expand(directory, chunks, 0, buffers, filled, rows, cache, notes.block) == 1
         written = [(part, row) for part in range(partitions) for row in buffers[part, : filled[part]]]
-        strayed = [row for part, row in written if part != _part(kernel, row)]
-        unpack = kernel.packing.unpack
-        return notes, [unpack(row) for _, row in written], [unpack(row) for row in strayed]
+        strayed = [row for part, row in written if part != _part(kernel, kernel.packing.state(row))]
+        unpacked = kernel.packing.state
+        return notes, [unpacked(row) for _, row in written], [unpacked(row) for row in strayed]
 
     @property
     def _directory(self) -> NDArray[np.int64]:
@@ -175,7 +175,7 @@ class Engines:
         return np.zeros((1 << self.kernel.module.PARTITION_BITS, self.kernel.module.MORE_SIZE + 1), np.int64)
 
     def _row(self, state: bytes) -> NDArray[np.int64]:
-        return np.array([self.kernel.packing.pack(state)], np.int64)
+        return np.array([self.kernel.packing.row(state)], np.int64)
 
     def _rank(self, old: bytes, new: bytes) -> Rank:
         return (self.group.canonical(new), self.group.canonical(old), old, new)
@@ -186,9 +186,9 @@ class Engines:
         return tuple(self.kernel.packing.unpack(row) for row in best[index, 1:].reshape(-1, self.kernel.words))
 
 
-def _part(kernel: Kernel, row: NDArray[np.int64]) -> int:
+def _part(kernel: Kernel, state: bytes) -> int:
     """The partition of a state, computed as the store computes it for initial states."""
-    return int(kernel.module.hashed(tuple(map(int, row)))) % (1 << 64) >> 64 - kernel.module.PARTITION_BITS
+    return int(kernel.module.hashed(kernel.packing.pack(state))) % (1 << 64) >> 64 - kernel.module.PARTITION_BITS
 
 
 def differing(what: str, found: object, wanted: object) -> Iterator[str]:

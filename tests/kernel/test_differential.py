@@ -70,6 +70,11 @@ def test_a_compiled_kernel_agrees_on_bags() -> None:
     compare(compile_model(load_model(str(MODELS / "bags.py"))), states=30)
 
 
+def test_a_compiled_kernel_agrees_on_pools() -> None:
+    """Nothing differs on a model with every operation of pools."""
+    compare(compile_model(load_model(str(MODELS / "pools.py"))), states=30)
+
+
 def test_a_compiled_kernel_agrees_on_whole_maps() -> None:
     """Nothing differs on a model whose parameters are whole maps and relations."""
     compare(compile_model(load_model(str(MODELS / "quorums.py"))), states=30)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ from holdfast.lower.kernel.emit import KernelEmitter
 from holdfast.lower.kernel.instance_ends import GatherRows
 from holdfast.lower.kernel.packing import Packing, Slot
 from holdfast.lower.kernel.source import KernelSource
+from holdfast.lower.layout import Field
 from holdfast.lower.python.terms import FALSE, Term, add, literal
 from tests.kernel.comparing import Engines, differences
 from tests.kernel.writing import SEARCHED, written
@@ -76,8 +77,8 @@ def fault(planter: Planter) -> Callable[[type], type]:
 class Overlap(Packing):
     """A cell begins one bit too low."""
 
-    def _slots(self) -> tuple[Slot, ...]:
-        slots = super()._slots()
+    def _slots(self, widths: Sequence[int]) -> tuple[Slot, ...]:
+        slots = super()._slots(widths)
         moved = [Slot(slot.word, max(slot.shift - (place == 1), 0), slot.width) for place, slot in enumerate(slots)]
         return tuple(moved)
 
@@ -196,6 +197,14 @@ class NoProperty(KernelSource):
         return found
 
 
+@fault(emitter)
+class RoomForOneMore(KernelEmitter):
+    """A pool may have one member more than its bound."""
+
+    def members(self, pool: Field) -> str:
+        return f"{super().members(pool)} - 1"
+
+
 @fault(writer)
 class GhostsLast(KernelSource):
     """A repetition that changes only a ghost counts as a difference."""
@@ -229,10 +238,10 @@ FAULTS |= {
         ("t = canonical(t)\n                    h = hashed(t)\n", "t = canonical(t)\n")
     ),
     "A state whose place is taken counts as known.": in_text(
-        POOR_HASH, ("while peek(table_at, slot * WORDS) != -1 and not holds(table_at, slot, s):", "while False:")
+        POOR_HASH, ("while peek(table_at, slot * ROW_WORDS) != -1 and not holds(table_at, slot, s):", "while False:")
     ),
     "Of two states that differ in the second word, one is lost.": in_text(
-        POOR_HASH, (" and peek(rows, i * 2 + 1) == s[1]", "")
+        POOR_HASH, (" and peek(rows, i * 2 + 1) == r[1]", "")
     ),
     "The least violation is the greatest.": in_text(("less = rank[place] < known", "less = rank[place] > known")),
     "A state that a bound cuts off is a deadlock.": in_text(("if total_cuts(notes) != cuts_before:", "if False:")),

@@ -256,13 +256,13 @@ def test_more_finals_than_a_word_has_bits_are_refused(tmp_path: Path) -> None:
 
 def test_more_steps_than_there_is_room_for_are_refused(tmp_path: Path) -> None:
     """A state with more action instances than the kernel has rows is refused before memory is allocated."""
-    text = (
-        "n: N\ntiny = Scope({N: 200})\n@init\ndef zero(self) -> None:\n    self.n = N(0)\n"
-        "@action\ndef go(self, a: N, b: N, c: N) -> None:\n    require(a == b and b == c, 'A-1')\n    self.n = a\n"
+    text = "n: N\ntiny = Scope({N: 62})\n@init\ndef zero(self) -> None:\n    self.n = N(0)\n" + "".join(
+        f"@action\ndef go_{each}(self, a: N, b: N, c: N) -> None:\n    require(a == b and b == c)\n    self.n = a\n"
+        for each in range(5)
     )
     system = written(tmp_path, text)
 
-    with pytest.raises(UsageError, match=r"have 81\d+ choices of arguments, and the kernel has room for 1,048,576"):
+    with pytest.raises(UsageError, match=r"have 1250236 choices of arguments, and the kernel has room for 1,048,576"):
         Kernel(Interpreter(system, system.scopes["tiny"]), None)
 
 

@@ -95,6 +95,31 @@ SEARCHED = {
     "states of two words": WIDE,
     "bounds and budgets cut": COUNTER,
     "a bound cuts the only step": COUNTER.replace("@witness\ndef far", "@final\ndef far").replace("N(5)", "N(1)"),
+    "a list of the members of a pool": """
+    sent: Pool[tuple[Part, Part, Part, Node], N]
+    last: Part | None
+    tiny = Scope({N: 2, Node: 2})
+    @init
+    def zero(self) -> None:
+        self.sent.fill(False)
+        self.last = None
+    @action
+    def send(self, p: Part, n: Node) -> None:
+        require(p != self.last, "A-1")
+        self.sent[p, p, p, n] = True
+        self.last = p
+    @action
+    def turn(self, p: Part, n: Node) -> None:
+        require(self.sent[p, p, p, n] and p != Part.A, "A-2")
+        self.sent[p, p, p, n] = False
+        self.sent[p, Part.A, p, n] = True
+    @invariant
+    def few(self) -> bool:
+        return not any(self.sent[Part.D, Part.A, Part.D, n] and self.sent[Part.D, Part.D, Part.D, n] for n in Node)
+    @witness
+    def two(self) -> bool:
+        return count(self.sent[p, Part.A, p, n] for p in Part for n in Node) == 2
+    """,
     "no state at all": """
     seen: Ghost[Rel[Node]]
     tiny = Scope({Node: 3})

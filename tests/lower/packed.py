@@ -1,4 +1,4 @@
-"""Random states in which sequences are as operations leave them: CPython can have no others."""
+"""Random states in which sequences and pools are as operations leave them: CPython can have no others."""
 
 from __future__ import annotations
 
@@ -9,10 +9,19 @@ from holdfast.lower.layout import Layout
 
 
 def packed(system: System, layout: Layout, state: Iterable[int]) -> bytes:
-    """The state with an entry at each index below the length of a sequence, and None from there on."""
+    """The state with sequences and pools as operations leave them.
+
+    A sequence has an entry at each index below its length and None from there on. Of a pool with too many members the
+    first ones stay.
+    """
     codes = bytearray(state)
     fields = {field.name: field for field in layout.fields}
     lengths = {var.length_of: fields[var.name] for var in system.variables if var.length_of is not None}
+    for field in layout.fields:
+        if field.most is not None:
+            members = [at for at in range(field.offset, field.offset + field.count) if codes[at]]
+            for at in members[field.most :]:
+                codes[at] = 0
     for var in system.variables:
         if var.entries_of is not None:
             length, entries = lengths[var.entries_of], fields[var.name]

@@ -38,6 +38,8 @@ CASES = {
     "queues without rules": ("queues.py", "default", (), ("QU-01", "QU-02", "QU-05", "QU-06", "QU-09")),
     "bags": ("bags.py", "tiny", (), ()),
     "larger bags": ("bags.py", "default", (), ("BA-01", "BA-03", "BA-04")),
+    "pools": ("pools.py", "default", (), ()),
+    "pools without rules": ("pools.py", "default", (), ("PO-01", "PO-04", "PO-05", "PO-06", "PO-08")),
     "quorums": ("quorums.py", "tiny", (), ()),
     "larger quorums": ("quorums.py", "default", (), ("Q-02", "Q-05", "Q-06", "Q-07", "Q-09", "Q-10")),
     "gauges without rules": ("gauges.py", "tiny", (), ("GA-02", "GA-03", "GA-05", "GA-06", "GA-07@look", "GA-10")),

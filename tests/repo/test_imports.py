@@ -67,7 +67,7 @@ COMMANDS = {"check": "search", "rule": "rules"}
 """The commands that have another name than the folder of their verb."""
 
 LAYERS = {
-    "holdfast.lower": ["outcome", "statistics", "map_text", "element_names", "layout", "renaming_group",
+    "holdfast.lower": ["outcome", "statistics", "map_text", "element_names", "scope_limits", "layout", "renaming_group",
                        "canonical_form", "symmetry", "random_runs",
                        "python", "graph", "provenance", "kernel", "smt", "tla"],
     "holdfast.runs": ["selection", "where", "starts", "rebuilding", "judge", "lasso_judge", "replay", "matching",

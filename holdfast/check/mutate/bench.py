@@ -259,7 +259,7 @@ class Bench:
             return
         assert self._kernel is not None, "its search stored the words"
         for row in self._words:
-            yield self._kernel.packing.unpack(row)
+            yield self._kernel.packing.state(row)
 
     # Searching ------------------------------------------------------------------------------------------------
 

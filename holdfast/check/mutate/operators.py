@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 import attrs
 
-from holdfast.ir.compile.key_bounds import keys_of, with_bounds, without_bounds
+from holdfast.ir.compile.key_bounds import keys_of, pools_of, with_bounds, without_bounds
 from holdfast.ir.errors import Place
 from holdfast.ir.expr import TRUE, And, Compare, CompareOp, Expr, Implies, IsNone, Read, children, rebuild, walk
 from holdfast.ir.stmt import Assign, Fill, For, If, Require, Stmt, direct_expressions
@@ -44,11 +44,11 @@ class Operator:
 
 def operators(system: System) -> Iterator[Operator]:
     """Every operator mutant of a model: changes in actions, then actions that never happen, then changed properties."""
-    keys = keys_of(system.variables)
+    keys, pools = keys_of(system.variables), pools_of(system.variables)
     for action in system.actions:
         for at, change, body in _bodies(without_bounds(action.body), system):
             # A changed condition is another one under which keys are computed.
-            changed = with_bounds(attrs.evolve(action, body=body), keys)
+            changed = with_bounds(attrs.evolve(action, body=body), keys, pools)
             yield Operator(at, action.name, change, _with_action(system, changed), action.name)
     for name in sorted({name for scope in system.scopes.values() for name in scope.budgets}):
         never = attrs.evolve(system, actions=tuple(each for each in system.actions if each.name != name))

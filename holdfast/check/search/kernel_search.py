@@ -71,7 +71,7 @@ class StateStore(Protocol):
 
     def advance(self, pause: Callable[[], bool]) -> bool: ...
 
-    def least_predecessors(self, depth: int, targets: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]: ...
+    def least_predecessors(self, depth: int, targets: Sequence[bytes]) -> list[bytes]: ...
 
 
 class KernelSearch(Exploration):
@@ -294,15 +294,14 @@ class KernelSearch(Exploration):
             name = found.claim.name
             paths[name] = [found.last] if found.before is None else [found.last, found.before]
             depths[name] = found.depth - len(paths[name]) + 1
-        pack, unpack = self.kernel.packing.pack, self.kernel.packing.unpack
         for depth in range(max(depths.values(), default=0), 0, -1):
             names = [name for name, level in depths.items() if level == depth]
             if names:
                 targets = list(dict.fromkeys(paths[name][-1] for name in names))
-                before = self.store.least_predecessors(depth - 1, [pack(state) for state in targets])
+                before = self.store.least_predecessors(depth - 1, targets)
                 known = dict(zip(targets, before, strict=True))
                 for name in names:
-                    paths[name].append(unpack(known[paths[name][-1]]))
+                    paths[name].append(known[paths[name][-1]])
                     depths[name] -= 1
         # One state a level: a path with a gap would be rebuilt as a run of other steps.
         assert all(len(paths[found.claim.name]) == found.depth + 1 for found in all_found)

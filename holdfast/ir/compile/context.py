@@ -84,6 +84,11 @@ class Context:
         lengths = {length_name(name): field.keys[:-1] for name, field in self.fields.items() if field.index is not None}
         return {var: field.keys for name, field in self.fields.items() for var in field.kind.cells(name)} | lengths
 
+    @property
+    def pools(self) -> dict[str, NatType]:
+        """For each pool, the Nat whose bound is the greatest number of its members."""
+        return {name: field.kind.most for name, field in self.fields.items() if field.kind.most is not None}
+
 
 @attrs.frozen
 class Env:

@@ -1,4 +1,4 @@
-"""Translates the annotation of a field: Ghost, Flag, Map, Rel, Seq or a single value."""
+"""Translates the annotation of a field: Ghost, Flag, Map, Rel, Bag, Pool, Seq or a single value."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from holdfast.ir.types import BOOL, Key, NatType, OptionalType, Scalar
 SEQUENCE = "write Seq[Value, Index] with class Index(Nat): its bound in a scope is the greatest length"
 
 BAG = "write Bag[Key, Copies] with class Copies(Nat): its bound in a scope is the most copies of one key"
+
+POOL = "write Pool[Key, Most] with class Most(Nat): its bound in a scope is the greatest number of members"
 
 Shape = tuple[Key | RecordType, ...]
 """The keys of a map as its author wrote them."""
@@ -35,7 +37,7 @@ class FieldType:
     ``shape``: the keys as they are written, where a record stands for several. ``index``: for a sequence, or a map to
     sequences, the Nat whose bound is the greatest length. Then it is the last of the keys too, and ``value`` is the
     type of an entry or None. ``record``: for entries that are records, their type; each part has a variable.
-    ``bag``: whether the values count the copies of each key.
+    ``bag``: whether the values count the copies of each key. ``most``: for a pool, the Nat that bounds its members.
     """
 
     keys: tuple[Key, ...]
@@ -45,6 +47,7 @@ class FieldType:
     index: NatType | None = None
     record: RecordType | None = None
     bag: bool = False
+    most: NatType | None = None
     shape: Shape = attrs.field(default=attrs.Factory(lambda self: self.keys, takes_self=True))
 
     def cells(self, name: str) -> dict[str, Scalar]:
@@ -75,6 +78,8 @@ def field_type(node: ast.expr, module: Module, types: Types) -> FieldType:
                 return _map_type(inner.elts[0], inner.elts[1], module, types)
             if role == "bag":
                 return _bag_type(node, module, types)
+            if role == "pool":
+                return _pool_type(node, module, types)
             if role == "seq":
                 return _sequence_type(node, (), module, types)
         case ast.Name() | ast.Attribute():
@@ -91,6 +96,8 @@ def _refuse_bare(node: ast.expr, role: object, module: Module) -> None:
         module.refuse(node, "its keys are not given", "write Map[Key, Value] or Rel[Key]")
     if role == "bag":
         module.refuse(node, "its members are not given", BAG)
+    if role == "pool":
+        module.refuse(node, "its members are not given", POOL)
     if role == "seq":
         module.refuse(node, "its entries are not given", SEQUENCE)
 
@@ -100,6 +107,9 @@ def _ghost(node: ast.expr, found: FieldType, module: Module) -> FieldType:
         module.refuse(node, "a Ghost holds a plain field", "write Ghost[Map[...]] or Ghost[Rel[...]]")
     if found.index is not None:
         problem = "a ghost must not cut a step, as a full sequence does"
+        module.refuse(node, problem, "record a relation: Ghost[Rel[...]]")
+    if found.most is not None:
+        problem = "a ghost must not cut a step, as a full pool does"
         module.refuse(node, problem, "record a relation: Ghost[Rel[...]]")
     return attrs.evolve(found, ghost=True)
 
@@ -126,6 +136,18 @@ def _bag_type(node: ast.Subscript, module: Module, types: Types) -> FieldType:
         module.refuse(copies, f"{value} cannot count copies", BAG)
     shape = _map_keys(keys, module, types)
     return FieldType(flat(shape), value, bag=True, shape=shape)
+
+
+def _pool_type(node: ast.Subscript, module: Module, types: Types) -> FieldType:
+    """The type of ``Pool[Key, Most]``: a relation with few members."""
+    if not isinstance(node.slice, ast.Tuple) or len(node.slice.elts) != 2:
+        module.refuse(node, "a Pool has a key and a number of members", POOL)
+    keys, bound = node.slice.elts
+    most = key(bound, module, types)
+    if not isinstance(most, NatType):
+        module.refuse(bound, f"{most} cannot count members", POOL)
+    shape = _map_keys(keys, module, types)
+    return FieldType(flat(shape), BOOL, most=most, shape=shape)
 
 
 def _sequence_type(node: ast.Subscript, shape: Shape, module: Module, types: Types) -> FieldType:

@@ -48,8 +48,12 @@ def variables_of(
         at = field.module.place(field.node)
         cells = kind.cells(name)
         unset = not any(var in written or var in initialised for var in cells)
+        if kind.most is not None and unset and not _may_be_set(name, source, refusals):
+            with refusals.collect(name):
+                remedy = f"write self.{name}.fill(False) in an @init method, or declare a Rel"
+                field.module.refuse(field.node, "nothing sets this pool", remedy, name)
         if kind.index is None:
-            yield Var(name, kind.keys, kind.value, kind.ghost, name not in written, unset, at)
+            yield Var(name, kind.keys, kind.value, kind.ghost, name not in written, unset, at, most=kind.most)
             continue
         if unset and not _may_be_set(name, source, refusals):
             with refusals.collect(name):

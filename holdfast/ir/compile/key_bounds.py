@@ -4,24 +4,31 @@ A key such as ``self.last[n] + 1`` may have no cell. An action gets a ``Within``
 a cell, under the conditions under which Python computes the key: the part of an ``and`` after a false one does not.
 A quantifier or a fold computes the keys of all elements, also if one of them has decided the result; so the order of
 the elements does not matter. A property cannot be cut. It is false where it reads beyond a bound.
+
+A step that ends with more members of a pool than its bound is cut, too. Only the end counts: a loop may add members
+before it takes others away.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
 
 import attrs
 
 from holdfast.ir.compile.results import Locals, is_guarded, is_loose_key, locals_of
 from holdfast.ir.errors import Place
 from holdfast.ir.expr import (
+    FALSE,
     TRUE,
+    ZERO,
     And,
     Compare,
     Expr,
     Fold,
     IfElse,
     Implies,
+    Lit,
     Name,
     Or,
     Quantified,
@@ -33,12 +40,15 @@ from holdfast.ir.expr import (
     walk,
 )
 from holdfast.ir.names import UniqueName, source_name
-from holdfast.ir.stmt import Assign, For, If, Stmt, Within, direct_expressions, expressions, is_check, statements
+from holdfast.ir.stmt import Assign, Fill, For, If, Stmt, Within, direct_expressions, expressions, is_check, statements
 from holdfast.ir.system import Action, Var
-from holdfast.ir.types import BOOL, Key, NatType
+from holdfast.ir.types import BOOL, Key, NatType, NumberType
 
 Variables = dict[str, tuple[Key, ...]]
 """The types of the keys of each variable."""
+
+Pools = Mapping[str, NatType]
+"""For each pool, the Nat whose bound is the greatest number of its members."""
 
 
 def keys_of(variables: Iterable[Var]) -> Variables:
@@ -46,19 +56,38 @@ def keys_of(variables: Iterable[Var]) -> Variables:
     return {var.name: var.keys for var in variables}
 
 
+def pools_of(variables: Iterable[Var]) -> Pools:
+    """The pools among variables, by name."""
+    return {var.name: var.most for var in variables if var.most is not None}
+
+
 # Actions ------------------------------------------------------------------------------------------------------
 
 
-def with_bounds(action: Action, variables: Variables) -> Action:
-    """The action with a ``Within`` before each use of a computed key. Those that it has are replaced."""
+def with_bounds(action: Action, variables: Variables, pools: Pools) -> Action:
+    """The action with a ``Within`` before each use of a computed key, and at the end for each pool that it may fill.
+
+    Those that it has are replaced.
+    """
     bare = without_bounds(action.body)
-    locals_ = locals_of(bare)
-    if not any(_touches_loosely(stmt, locals_) for stmt in statements(bare)):
+    locals_, filled = locals_of(bare), _filled(bare, pools)
+    if not filled and not any(_touches_loosely(stmt, locals_) for stmt in statements(bare)):
         return attrs.evolve(action, body=bare)
     taken = {param.name for param in action.params} | set(locals_)
     taken |= {stmt.var for stmt in statements(bare) if isinstance(stmt, For)}
     taken |= {part.var for part in expressions(bare) if isinstance(part, Quantified | Fold)}
-    return attrs.evolve(action, body=_Bounds(locals_, variables, taken).body(bare))
+    bounds = _Bounds(locals_, variables, taken)
+    rest = [Within(bounds.members(pool), pools[pool], at, pool) for pool, at in filled.items()]
+    return attrs.evolve(action, body=(*bounds.body(bare), *rest))
+
+
+def _filled(body: tuple[Stmt, ...], pools: Pools) -> dict[str, Place]:
+    """The pools to which a body may add members, each with the place where it does so first."""
+    found: dict[str, Place] = {}
+    for stmt in statements(body):
+        if isinstance(stmt, Assign | Fill) and stmt.var in pools and stmt.value != FALSE:
+            found.setdefault(stmt.var, stmt.at)
+    return found
 
 
 def without_bounds(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
@@ -131,6 +160,17 @@ class _Bounds:
                 case _:
                     made.append(stmt)
         return tuple(made)
+
+    def members(self, pool: str) -> Expr:
+        """The number of members of a pool."""
+        keys = [(self.names.fresh("key"), kind) for kind in self.variables[pool]]
+        found: Expr = Read(pool, tuple(Name(name, kind) for name, kind in keys), BOOL)
+        kind: Literal["count", "sum"] = "count"
+        for name, domain in reversed(keys):
+            where, value = (found, Lit(1, NumberType())) if kind == "count" else (TRUE, found)
+            found = Fold(kind, name, domain, where, value, ZERO, NumberType())
+            kind = "sum"
+        return found
 
     def touched(self, var: str, keys: Sequence[Expr], at: Place) -> list[Stmt]:
         """The bounds of the keys of one cell, and of the keys within them."""

@@ -319,7 +319,7 @@ class _Compiler:
         at = member.module.place(member.node)
         chosen = tuple(param.name for word in mark.per for param in params if _belongs(param, word))
         action = Action(name, params, body, member.doc, at, mark.fair, chosen, mark.idempotent)
-        return with_bounds(action, context.keys)
+        return with_bounds(action, context.keys, context.pools)
 
     def _init(self, context: Context) -> Iterable[Action]:
         """The initial condition, unless a part of it is refused."""
@@ -341,7 +341,7 @@ class _Compiler:
             at = members[-1].module.place(members[-1].node)
             body = tuple(itertools.chain.from_iterable(parts))
             action = Action("init", (*shared.values(), *bodies.chosen), fold_body(body), members[-1].doc, at)
-            yield with_bounds(action, context.keys)
+            yield with_bounds(action, context.keys, context.pools)
         else:
             self.refusals.names.update(member.name for member in members)
 

@@ -102,11 +102,14 @@ def _kind(cls: type, name: str) -> str:
     return str(kind) if isinstance(kind, types.UnionType | types.GenericAlias) else getattr(kind, "__name__", str(kind))
 
 
+_HELD = {"seq": "sequence", "bag": "bag", "pool": "pool"}
+
+
 def of_parameter(node: ast.Subscript, origin: object, what: str) -> Advice:
     """The advice for a parameter that is a container: ``origin[...]``. ``what``: the parameter in words."""
     role = getattr(origin, MARK, None)
-    if role in ("seq", "bag"):
-        return f"{what} would hold a {'sequence' if role == 'seq' else 'bag'}", "take single values, a Rel or a Map"
+    if role in _HELD:
+        return f"{what} would hold a {_HELD[role]}", "take single values, a Rel or a Map"
     if "ghost" in getattr(origin, "__metadata__", ()):
         return f"{what} is no history", f"write {ast.unparse(node.slice)}"
     one = _one(node)

@@ -3,8 +3,8 @@
 ``build.py`` puts this text behind a model's own functions (``source.py``) and compiles both as one module, so that LLVM
 optimises them together. ``injected.pyi`` has the names that the model's text defines.
 
-- A state is a tuple of ``WORDS`` words. A row is a state in memory. No word of a state is negative (``packing.py``), so
-  the first word of a row can also say: -1, the row is empty.
+- A state is a tuple of ``WORDS`` words. A row is a state in memory, in ``ROW_WORDS`` words. No word is negative
+  (``packing.py``), so the first word of a row can also say: -1, the row is empty.
 - A table is open-addressing with linear probing. Its caller keeps it from getting full, so every probe ends.
 - ``notes`` is one block of words for each core; ``notes.py`` defines the places in it. An address counts bytes; a
   place or an index counts words of 8 bytes.
@@ -17,7 +17,7 @@ import numpy as np
 
 from holdfast.lower.kernel.injected import (
     BOUNDS, COUNTS, CUTS, ENDS, FAN, HAS_FINALS, HAS_WITNESSES, PENDING, REACHED, REDUCED, REPEATED, REPEATS,
-    STATES, STEPS, WORDS, Blocks, Line, Rows, State, address, canonical, entry, finals, hashed, holds, invariants,
+    ROW_WORDS, STATES, STEPS, Blocks, Line, Rows, State, address, canonical, entry, finals, hashed, holds, invariants,
     invariants_failing, jit, load, peek, poke, prefetch, premises, put, state_rank, successors, witnesses,
 )  # fmt: skip
 
@@ -194,12 +194,12 @@ def slot_of(s, size):
 def rehash(states_at, count, table_at, size):
     """Clear a table, and put the first ``count`` states of a partition into it. The states are distinct."""
     for slot in range(size):
-        poke(table_at, slot * WORDS, -1)
+        poke(table_at, slot * ROW_WORDS, -1)
     for i in range(count):
         s = load(states_at, i)
         slot = slot_of(s, size)
         # No state is there twice, so it is enough to find an empty row.
-        while peek(table_at, slot * WORDS) != -1:
+        while peek(table_at, slot * ROW_WORDS) != -1:
             slot += 1
             if slot == size:
                 slot = 0
@@ -234,17 +234,17 @@ def insert_rows(buffer_at, count, table_at, size, states_at, n):
     """
     # The slots are random places in memory. Fetching LOOKAHEAD of them ahead lets the waits overlap.
     for i in range(min(LOOKAHEAD, count)):
-        prefetch(table_at, slot_of(load(buffer_at, i), size) * WORDS)
+        prefetch(table_at, slot_of(load(buffer_at, i), size) * ROW_WORDS)
     for i in range(count):
         if i + LOOKAHEAD < count:
-            prefetch(table_at, slot_of(load(buffer_at, i + LOOKAHEAD), size) * WORDS)
+            prefetch(table_at, slot_of(load(buffer_at, i + LOOKAHEAD), size) * ROW_WORDS)
         s = load(buffer_at, i)
         slot = slot_of(s, size)
-        while peek(table_at, slot * WORDS) != -1 and not holds(table_at, slot, s):
+        while peek(table_at, slot * ROW_WORDS) != -1 and not holds(table_at, slot, s):
             slot += 1
             if slot == size:
                 slot = 0
-        if peek(table_at, slot * WORDS) == -1:
+        if peek(table_at, slot * ROW_WORDS) == -1:
             put(table_at, slot, s)
             put(states_at, n, s)
             n += 1
@@ -254,7 +254,7 @@ def insert_rows(buffer_at, count, table_at, size, states_at, n):
 @entry
 def insert(directory: Rows, first, step, buffers: Blocks, filled: Line):
     """Insert the rows of one core's buffers into each ``step``-th partition, from ``first`` on."""
-    buffers_at, stride = address(buffers), 8 * WORDS * buffers.shape[1]
+    buffers_at, stride = address(buffers), 8 * ROW_WORDS * buffers.shape[1]
     for part in range(first, directory.shape[0], step):
         directory[part, COUNT] = insert_rows(
             buffers_at + part * stride,
@@ -327,7 +327,7 @@ GONE = -2
 def place_of(s, table_at, size):
     """The slot of a state in a table that is not full: the one that holds it, or else the empty one that would."""
     slot = slot_of(s, size)
-    while peek(table_at, slot * WORDS) != -1 and not holds(table_at, slot, s):
+    while peek(table_at, slot * ROW_WORDS) != -1 and not holds(table_at, slot, s):
         slot += 1
         if slot == size:
             slot = 0
@@ -338,10 +338,10 @@ def place_of(s, table_at, size):
 def gather(rows_at, count, table_at, size):
     """Add ``count`` rows to a table; a row that it already has changes nothing."""
     for i in range(min(LOOKAHEAD, count)):
-        prefetch(table_at, slot_of(load(rows_at, i), size) * WORDS)
+        prefetch(table_at, slot_of(load(rows_at, i), size) * ROW_WORDS)
     for i in range(count):
         if i + LOOKAHEAD < count:
-            prefetch(table_at, slot_of(load(rows_at, i + LOOKAHEAD), size) * WORDS)
+            prefetch(table_at, slot_of(load(rows_at, i + LOOKAHEAD), size) * ROW_WORDS)
         s = load(rows_at, i)
         put(table_at, place_of(s, table_at, size), s)
 
@@ -350,15 +350,15 @@ def gather(rows_at, count, table_at, size):
 def strike(rows_at, count, table_at, size):
     """Remove ``count`` rows from a table, as far as it has them; no two of the rows are equal."""
     for i in range(min(LOOKAHEAD, count)):
-        prefetch(table_at, slot_of(load(rows_at, i), size) * WORDS)
+        prefetch(table_at, slot_of(load(rows_at, i), size) * ROW_WORDS)
     for i in range(count):
         if i + LOOKAHEAD < count:
-            prefetch(table_at, slot_of(load(rows_at, i + LOOKAHEAD), size) * WORDS)
+            prefetch(table_at, slot_of(load(rows_at, i + LOOKAHEAD), size) * ROW_WORDS)
         s = load(rows_at, i)
         slot = place_of(s, table_at, size)
-        if peek(table_at, slot * WORDS) != -1:
+        if peek(table_at, slot * ROW_WORDS) != -1:
             # The slot stays taken: an empty one would end the probe for rows that lie behind it.
-            poke(table_at, slot * WORDS, GONE)
+            poke(table_at, slot * ROW_WORDS, GONE)
 
 
 @entry
@@ -367,7 +367,7 @@ def remaining(table_at, size, rows_at):
     n = 0
     for slot in range(size):
         # Neither empty (-1) nor struck off (GONE).
-        if peek(table_at, slot * WORDS) >= 0:
+        if peek(table_at, slot * ROW_WORDS) >= 0:
             put(rows_at, n, load(table_at, slot))
             n += 1
     return n

@@ -15,6 +15,7 @@ from holdfast.ir.stmt import Assign, Fill
 from holdfast.ir.system import Action, Param
 from holdfast.ir.types import BUDGET, OptionalType, Plain
 from holdfast.lower.kernel.packing import Packing, Slot
+from holdfast.lower.layout import Field
 from holdfast.lower.python.emit import Emitter
 from holdfast.lower.python.expression_text import origin
 from holdfast.lower.python.instance_ends import InstanceEnds
@@ -182,6 +183,13 @@ class KernelEmitter(Emitter):
             self.line(f"{head} {index.text} <= {last}:" if number + 1 < len(runs) else "else:")
             with self.indented():
                 self.line(text)
+
+    def members(self, pool: Field) -> str:
+        slots = self.packing.slots[pool.offset : pool.offset + pool.count]
+        masks = {slot.word: 0 for slot in slots}
+        for slot in slots:
+            masks[slot.word] |= slot.mask << slot.shift
+        return " + ".join(f"ones({self.state}{word} & {mask})" for word, mask in masks.items())
 
     # Frames ---------------------------------------------------------------------------------------------------
 

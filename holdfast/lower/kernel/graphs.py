@@ -42,7 +42,7 @@ class KernelGraph(StateGraph):
         self._module: Any = build(source.text(), "graph_driver.py", quick=True)
 
     def state(self, number: int) -> bytes:
-        return self.packing.unpack(self._states[number])
+        return self.packing.state(self._states[number])
 
     def asked(self, prop: Property, args: Args) -> NDArray[np.uint8]:
         found = np.empty(len(self._states), np.uint8)
@@ -56,9 +56,9 @@ class KernelGraph(StateGraph):
         """
         module = self._module
         notes = np.zeros(module.NOTES, np.int64)
-        rows = np.empty((module.FAN, module.WORDS), np.int64)
+        rows = np.empty((module.FAN, module.ROW_WORDS), np.int64)
         room = _GrowingArrays(module, max(FIRST, 2 * len(starts) + module.FAN))
-        module.begin(np.array([self.packing.pack(state) for state in starts], np.int64), room.states, room.table)
+        module.begin(np.array([self.packing.row(state) for state in starts], np.int64), room.states, room.table)
         levels, known, first = [0, len(starts)], len(starts), 0
         while first < known:
             # All states of the last level are expanded: the states found since are the next level.
@@ -101,7 +101,7 @@ class _GrowingArrays:
 
     def __init__(self, module: Any, count: int) -> None:
         self.module = module
-        self.states = np.empty((count, module.WORDS), np.int64)
+        self.states = np.empty((count, module.ROW_WORDS), np.int64)
         self.ends = np.empty(count, np.int64)
         self.possible = np.zeros((count, module.FLAG_WORDS), np.int64)
         self.cut = np.zeros((count, module.FLAG_WORDS), np.int64)

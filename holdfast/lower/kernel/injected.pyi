@@ -37,6 +37,7 @@ def reserve(words: int) -> int: ...
 
 # States and rows.
 WORDS: int
+ROW_WORDS: int
 FAN: int
 REDUCED: bool
 

@@ -102,6 +102,11 @@ class Kernel:
         """The number of words of a state."""
         return self.packing.words
 
+    @property
+    def row_words(self) -> int:
+        """The number of words of a row."""
+        return self.packing.row_words
+
     def notes(self) -> Notes:
         """Empty notes, in which every property and witness is pending."""
         notes = Notes(self._shapes)
@@ -112,9 +117,9 @@ class Kernel:
 
     def successors(self, state: bytes) -> list[bytes]:
         """The new state of each step from ``state``, in the order of the actions and of their arguments."""
-        rows = np.empty((self.fan, self.words), np.int64)
+        rows = np.empty((self.fan, self.row_words), np.int64)
         found = self.module.listed(self.packing.pack(state), rows, self.notes().block)
-        return [self.packing.unpack(row) for row in rows[:found]]
+        return [self.packing.state(row) for row in rows[:found]]
 
     def canonical(self, state: bytes) -> bytes:
         """The canonical state of the state's orbit, the same as ``Symmetry.canonical`` gives."""

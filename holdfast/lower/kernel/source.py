@@ -20,6 +20,7 @@ from holdfast.lower.kernel.emit import KernelEmitter
 from holdfast.lower.kernel.instance_ends import GatherRows, JudgeRepetition, ReturnCode
 from holdfast.lower.kernel.notes import Shapes, places, shapes
 from holdfast.lower.kernel.packing import Packing
+from holdfast.lower.kernel.row_source import RowSource
 from holdfast.lower.layout import Field
 from holdfast.lower.outcome import Cut, Refused
 from holdfast.lower.python.instance_ends import InstanceEnds
@@ -128,6 +129,7 @@ class KernelSource:
             )
         constants = {
             "WORDS": self.packing.words,
+            "ROW_WORDS": self.packing.row_words,
             "FAN": max(self.fan, 1),
             "ACTIONS": len(self.system.actions),
             "REDUCED": self.symmetry is not None and self.reduced,
@@ -161,13 +163,7 @@ class KernelSource:
     # States ---------------------------------------------------------------------------------------------------
 
     def _states(self) -> Iterable[str]:
-        count, words = self.packing.words, range(self.packing.words)
-        loads = " ".join(f"peek(rows, i * {count} + {word})," for word in words)
-        yield f"def load(rows, i):\n    return ({loads})\n"
-        puts = "".join(f"    poke(rows, i * {count} + {word}, s[{word}])\n" for word in words)
-        yield f"def put(rows, i, s):\n{puts}"
-        same = " and ".join(f"peek(rows, i * {count} + {word}) == s[{word}]" for word in words)
-        yield f"def holds(rows, i, s):\n    return {same}\n"
+        yield from RowSource(self.packing).functions()
         yield "def wrapped(value):\n    return value + 1 if value >= 0 else value\n"
         yield "def unwrapped(code):\n    return code - 1 if code > 0 else code\n"
 
@@ -175,7 +171,8 @@ class KernelSource:
         """A function to the hash of a state, for tables of states."""
         # Odd factors without a pattern in their bits, one for each word. Shift, multiplication and shift then spread
         # the bits of a state over the hash: the highest choose the partition, the lowest a row of the cache.
-        factors = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
+        factors = [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9]
+        factors += [factors[word % 3] ** (word // 3 + 1) % (1 << 64) for word in range(3, self.packing.words)]
         mixed = " ^ ".join(f"(np.uint64(s[{word}]) * np.uint64({factors[word]}))" for word in range(self.packing.words))
         finish = (
             "    h ^= h >> np.uint64(32)\n    h *= np.uint64(0xD6E8FEB86659FD93)\n    return h ^ (h >> np.uint64(29))\n"

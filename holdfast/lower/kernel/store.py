@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from holdfast.lower.kernel.kernel import Kernel, Words
 from holdfast.lower.kernel.notes import Notes, apart
+from holdfast.lower.kernel.packing import Packing
 
 PARTITIONS = 256
 """Two to the power of ``driver.PARTITION_BITS``."""
@@ -87,7 +88,7 @@ class Store:
         self._workers = [
             _Worker(
                 kernel.notes(),
-                np.empty((PARTITIONS, room, kernel.words), np.int64),
+                np.empty((PARTITIONS, room, kernel.row_words), np.int64),
                 apart((PARTITIONS,), np.int64),
                 self._rows(kernel.fan),
                 self._rows(1 << self.module.CACHE_BITS, -1),
@@ -102,7 +103,7 @@ class Store:
         return self.kernel.module
 
     def _rows(self, count: int, value: int = 0) -> Words:
-        return np.full((count, self.kernel.words), value, np.int64)
+        return np.full((count, self.kernel.row_words), value, np.int64)
 
     @property
     def _counts(self) -> NDArray[np.int64]:
@@ -137,10 +138,10 @@ class Store:
         """Store the initial states as the first level."""
         worker = self._workers[0]
         for state in states:
-            words = self.kernel.packing.pack(state)
+            packing = self.kernel.packing
             # The hash as an unsigned number of 64 bits, whatever type of integer the call returns.
-            part = (int(self.module.hashed(words)) & (1 << 64) - 1) >> 64 - self.module.PARTITION_BITS
-            worker.buffers[part, worker.filled[part]] = words
+            part = (int(self.module.hashed(packing.pack(state))) & (1 << 64) - 1) >> 64 - self.module.PARTITION_BITS
+            worker.buffers[part, worker.filled[part]] = packing.row(state)
             worker.filled[part] += 1
             if worker.filled[part] == worker.buffers.shape[1]:
                 self._insert_all()
@@ -252,12 +253,12 @@ class Store:
             if count > FULLEST * size:
                 size = int(max(count / FULLEST, GROWTH * size)) + 1  # noqa: PLW2901
                 outgrown.append(self._tables[part])
-                self._tables[part] = np.empty((size, self.kernel.words), np.int64)
+                self._tables[part] = np.empty((size, self.kernel.row_words), np.int64)
                 directory[part, module.MORE_TABLE_AT] = self._tables[part].ctypes.data
                 directory[part, module.MORE_SIZE] = size
             if count > len(self._states[part]):
                 outgrown.append(self._states[part])
-                self._states[part] = np.empty((int(1.125 * count) + 64, self.kernel.words), np.int64)
+                self._states[part] = np.empty((int(1.125 * count) + 64, self.kernel.row_words), np.int64)
                 directory[part, module.MORE_STATES_AT] = self._states[part].ctypes.data
         return outgrown
 
@@ -271,29 +272,34 @@ class Store:
 
     # Looking back ---------------------------------------------------------------------------------------------
 
-    def least_predecessors(self, depth: int, targets: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    def least_predecessors(self, depth: int, targets: Sequence[bytes]) -> list[bytes]:
         """For each target, the least state of level ``depth`` from which one step leads to it.
 
         The targets are states of the next level, so each has one.
         """
-        words = self.kernel.words
-        rows = np.array(targets, np.int64).reshape(len(targets), words)
+        kernel = self.kernel
+        rows = np.array([kernel.packing.row(target) for target in targets], np.int64).reshape(-1, kernel.row_words)
         chunks = _chunks(self.levels[depth], CHUNK).tolist()
 
         def look(worker: _Worker) -> NDArray[np.int64]:
             # A flag, the canonical state and the state: the rank of a predecessor.
-            best = np.zeros((len(targets), 1 + 2 * words), np.int64)
+            best = np.zeros((len(targets), 1 + 2 * kernel.words), np.int64)
             # Notes to be thrown away: these states have been counted when they were expanded.
-            notes = self.kernel.notes().block
+            notes = kernel.notes().block
             for part, first, last in chunks[self._workers.index(worker) :: self.cores]:
                 self.module.predecessors(self._states[part], first, last, rows, best, worker.rows, notes)
             return best
 
-        found = self._each(look)
-        return [
-            min(tuple(map(int, best[index, 1:])) for best in found if best[index, 0])[words:]
-            for index in range(len(targets))
-        ]
+        return least(kernel.packing, np.stack(self._each(look)))
+
+
+def least(packing: Packing, found: NDArray[np.int64]) -> list[bytes]:
+    """For each target, the state of the least rank that ``driver.predecessors`` found.
+
+    ``found`` has for each call a row for each target: a flag, the canonical state and the state.
+    """
+    ranks = [min(tuple(map(int, row[1:])) for row in found[:, index] if row[0]) for index in range(found.shape[1])]
+    return [packing.unpack(rank[packing.words :]) for rank in ranks]
 
 
 def _chunks(level: Level, size: int) -> NDArray[np.int64]:

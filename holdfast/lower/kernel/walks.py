@@ -106,7 +106,7 @@ class Walks:
         self.sampled = sampled
         self._module: Any = build(source.text(), "walk_driver.py", quick=quick)
         self._most_instances, self._words = source.most_instances, packing.words
-        self._starts = np.array([packing.pack(state) for state in plan.starts], np.int64)
+        self._starts = np.array([packing.row(state) for state in plan.starts], np.int64)
 
     def runs(self, first: int, last: int, after: WalkTally | None = None) -> WalkTally:
         """Make the runs from ``first`` to one before ``last``, or up to the first that violates something; count them.

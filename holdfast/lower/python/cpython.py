@@ -29,7 +29,7 @@ from holdfast.ir.types import (
     Scalar,
     SortType,
 )
-from holdfast.lang.maps import Bag, Map, Rel
+from holdfast.lang.maps import Bag, Map, Pool, Rel
 from holdfast.lang.model import Model
 from holdfast.lang.records import Record, parts_of
 from holdfast.lang.rules import CallPlace
@@ -182,7 +182,7 @@ class CPython:
                 entries.setdefault(var.entries_of, {})[field.name] = values
             elif var.length_of is not None:
                 continue  # the entries have it
-            elif isinstance(cells := made.__dict__.get(field.name), Bag | Map | Rel):
+            elif isinstance(cells := made.__dict__.get(field.name), Bag | Map | Pool | Rel):
                 # The dictionary of a Map or Rel has its keys in the order of the field's cells.
                 cells._cells = dict(zip(cells._cells, values, strict=True))
             else:
@@ -225,7 +225,7 @@ class CPython:
             rows = [(*each.entries, *[None] * (room - len(each))) for each in sequences]
             return [getattr(entry, part) if part and entry is not None else entry for row in rows for entry in row]
         held = instance.__dict__[field.name]
-        return list(held._cells.values()) if isinstance(held, Bag | Map | Rel) else [held]
+        return list(held._cells.values()) if isinstance(held, Bag | Map | Pool | Rel) else [held]
 
     def _chosen(self, kind: MapType, code: int) -> Any:
         """A whole map as Python's methods take it: the list of its values."""

@@ -27,8 +27,8 @@ from holdfast.ir.stmt import (
     statements,
 )
 from holdfast.ir.system import Action, Param
-from holdfast.ir.types import BUDGET, OptionalType, Scalar
-from holdfast.lower.layout import Layout
+from holdfast.ir.types import BUDGET, NatType, OptionalType, Scalar
+from holdfast.lower.layout import Field, Layout
 from holdfast.lower.python.expression_text import PythonExpressions, origin
 from holdfast.lower.python.instance_ends import InstanceEnds
 from holdfast.lower.python.names import code_name, local_name
@@ -216,6 +216,8 @@ class Emitter(PythonExpressions):
                 return self.branch(stmt)
             case For():
                 return self.loop(stmt)
+            case Within(_, kind, at, str(pool)):
+                return self.limited(self.layout.field(pool), kind, at)
             case Within(value, kind, at):
                 return self.admitted(self.expr(value), kind, at) is not None
 
@@ -265,6 +267,18 @@ class Emitter(PythonExpressions):
         with self.when(truth(beyond)):
             self.cut(str(plain), at)
         return term(code.text, max(code.lo, 0), min(code.hi, last))
+
+    def limited(self, pool: Field, kind: NatType, at: Place) -> bool:
+        """Write the check that a pool has not more members than its bound."""
+        most = self.layout.codes(kind) - 1
+        if pool.count > most:
+            with self.when(truth(f"{self.members(pool)} > {most}")):
+                self.cut(str(kind), at)
+        return True
+
+    def members(self, pool: Field) -> str:
+        """The number of members of a pool, as text."""
+        return f"{self.state}.count(1, {pool.offset}, {pool.offset + pool.count})"
 
     def cut(self, bound: str, at: Place | None) -> None:
         """Write the end of an instance that exceeds a bound."""

@@ -76,6 +76,9 @@ class BodyFormulas:
                 self.branch(stmt, run)
             case For():
                 self.loop(stmt, run)
+            case Within(_, kind, pool=str()) if self.universe.elements(kind) is None:
+                # Without sizes a pool may have any number of members: each scope's steps are among these.
+                pass
             case Within(value, kind):
                 plain = self.universe.settled(self.expressions.plain(value, run.scope), kind)
                 run.guards.append(bound(self.universe.within(plain, kind)))

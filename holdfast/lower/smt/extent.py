@@ -9,7 +9,8 @@ from holdfast.ir.expr import Arithmetic, Expr, Fold, IfElse, Lit, Name, Quantifi
 from holdfast.ir.stmt import For, If, Let, Stmt, direct_expressions
 from holdfast.ir.system import System
 from holdfast.ir.types import EnumType, IntType, Key, MapType, NatType, NumberType, OptionalType, SortType, Type
-from holdfast.lower.layout import MOST_CODES, MOST_VALUES
+from holdfast.lower.layout import MOST_CODES
+from holdfast.lower.scope_limits import MOST_VALUES
 
 NARROWEST, WIDEST = 32, 1024
 """The least and the greatest number of bits of a word."""

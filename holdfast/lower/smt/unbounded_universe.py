@@ -231,6 +231,8 @@ def computed_nats(system: System) -> frozenset[str]:
     for action in (system.init, *system.actions):
         for stmt in statements(action.body):
             # A property tests a key by a comparison with it, so its keys are found above.
+            if isinstance(stmt, Within) and stmt.pool is not None:
+                continue  # a pool has no bound without sizes
             if isinstance(stmt, Assign | Fill | Within) and isinstance(stmt.value.type, NumberType):
                 written = stmt.type if isinstance(stmt, Within) else system.var(stmt.var).value
                 found |= set() if _is_simple(stmt.value) else _nats(written)
