@@ -162,8 +162,8 @@ def _start(body: list[ast.stmt]) -> str:
             continue
         if "Seq[" in kind or kind.startswith("Bag["):
             lines.append(f"    self.{name}.clear()\n")
-        elif kind.startswith(("Map[", "Rel[")):
-            value = "bool" if kind.startswith("Rel[") else kind[:-1].rpartition(", ")[2]
+        elif kind.startswith(("Map[", "Pool[", "Rel[")):
+            value = "bool" if kind.startswith(("Pool[", "Rel[")) else kind[:-1].rpartition(", ")[2]
             lines.append(f"    self.{name}.fill({_first(value)})\n")
         else:
             lines.append(f"    self.{name} = {_first(kind)}\n")
