@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from math import prod
 
 from holdfast.ir.errors import UsageError
@@ -18,30 +18,38 @@ More would take too much memory and time before a limit on the states of a searc
 MOST_CHOICES = 1 << 18
 """The number of choices that all parameters of an action, or of ``@init``, may have together.
 
-An engine goes through them before it looks at its budget again.
+An engine goes through them before it looks at its budget again. A judge of a log does not: the log names the arguments.
 """
 
 
 def refuse_sizes(system: System, scope: Scope, codes: Callable[[Scalar | Choice], int]) -> None:
-    """Raise UsageError for what has more than ``MOST_VALUES`` or ``MOST_CHOICES``.
+    """Raise UsageError for a sort, variable or parameter with more than ``MOST_VALUES`` values or cells.
 
     ``codes`` gives the number of values of a type.
     """
-    counts = [(f"sort {sort} has {scope.size(sort)} elements", scope.size(sort), MOST_VALUES) for sort in system.sorts]
+    counts = [(f"sort {sort} has {scope.size(sort)} elements", scope.size(sort)) for sort in system.sorts]
     for var in system.variables:
         cells = prod(scope.size(key) for key in var.keys)
-        counts.append((f"{var.name} has {cells} cells", cells, MOST_VALUES))
+        counts.append((f"{var.name} has {cells} cells", cells))
     chosen: list[Action | Property] = [system.init, *system.actions, *system.properties]
     for of in chosen:
-        values = [codes(param.type) for param in of.params]
-        for param, count in zip(of.params, values, strict=True):
-            counts.append((f"parameter {param.name} of {of.name} has {_shown(count)} values", count, MOST_VALUES))
-        if not isinstance(of, Property):
-            choices = prod(values)
-            counts.append(
-                (f"the parameters of {of.name} have {_shown(choices)} choices together", choices, MOST_CHOICES)
-            )
-    for what, count, limit in counts:
+        for param in of.params:
+            count = codes(param.type)
+            counts.append((f"parameter {param.name} of {of.name} has {_shown(count)} values", count))
+    _refuse(scope, counts, MOST_VALUES)
+
+
+def refuse_choices(actions: Iterable[Action], scope: Scope, codes: Callable[[Scalar | Choice], int]) -> None:
+    """Raise UsageError for one of these actions with more than ``MOST_CHOICES``; ``@init`` counts as one."""
+    counts = []
+    for action in actions:
+        count = prod(codes(param.type) for param in action.params)
+        counts.append((f"the parameters of {action.name} have {_shown(count)} choices together", count))
+    _refuse(scope, counts, MOST_CHOICES)
+
+
+def _refuse(scope: Scope, counts: Sequence[tuple[str, int]], limit: int) -> None:
+    for what, count in counts:
         if count > limit:
             raise UsageError(
                 f"scope {scope.name}: {what}, and the limit is {limit:,}; choose a smaller scope, or a smaller type"

@@ -15,6 +15,7 @@ from holdfast.ir.load import load_model
 from holdfast.ir.system import Scope, System
 from holdfast.ir.types import BOOL, EnumType, IntType, NatType, OptionalType, SortType
 from holdfast.lower.layout import Layout
+from holdfast.lower.scope_limits import refuse_choices
 
 
 @pytest.fixture
@@ -210,9 +211,9 @@ def test_more_cells_than_anybody_could_list_are_refused(gauges: System) -> None:
 
 def test_more_arguments_than_an_engine_can_go_through_are_refused(streams: System) -> None:
     """The parameters of an action are counted together: an engine tries all choices before it looks at its budget."""
-    scope = resized(streams, Stream=1_000, Node=100, Epoch=254)
-    with pytest.raises(UsageError, match="parameters of open have 25500000 choices together, and the limit is 262,144"):
-        Layout(streams, scope)
+    layout = Layout(streams, resized(streams, Stream=20_000, Node=2, Epoch=10))
+    with pytest.raises(UsageError, match="parameters of open have 440000 choices together, and the limit is 262,144"):
+        refuse_choices(streams.actions, layout.scope, layout.codes)
 
 
 def test_a_given_number_of_a_large_type_is_coded_at_once(gauges: System) -> None:

@@ -17,6 +17,7 @@ from holdfast.ir.stmt import Stmt
 from holdfast.ir.system import Action, Scope, System
 from holdfast.lower.outcome import Cut, Outcome, Refused, Taken
 from holdfast.lower.python.interpreter import Args, Interpreter
+from holdfast.lower.scope_limits import refuse_choices
 from holdfast.trace.trace import Origin, Step, Trace
 
 Arguments = tuple[str, ...]
@@ -61,6 +62,7 @@ class ComparedSystem:
         self.machine = Interpreter(system, scope, ghosts=frozenset(), properties=())
         self.layout = self.machine.layout
         self.origin = Origin(system, self.layout, target, None)
+        refuse_choices(system.actions, scope, self.layout.codes)
         self.starts = dict(self.machine.starts())
         self.calls: dict[str, dict[Arguments, list[Args]]] = {}
         """For each action, its arguments in codes, by their visible part."""

@@ -17,6 +17,7 @@ from holdfast.lower.python.instance_ends import GatherTaken, InstanceEnds, Retur
 from holdfast.lower.python.names import numbered
 from holdfast.lower.python.predicates import condition, first_failing, parameters, predicate
 from holdfast.lower.python.terms import Term
+from holdfast.lower.scope_limits import refuse_choices
 from holdfast.lower.statistics import Statistics
 
 Args = tuple[int, ...]
@@ -95,9 +96,11 @@ class Interpreter:
     def starts(self) -> list[tuple[bytes, Args]]:
         """The initial states, sorted, each with the least arguments of ``@init`` that give it.
 
-        Raises ModelError if one assigns beyond a bound of the scope, or if there is none.
+        Raises ModelError if one assigns beyond a bound of the scope, or if there is none. Raises UsageError if there
+        are too many choices of arguments.
         """
         init = self.system.init
+        refuse_choices([init], self.scope, self.layout.codes)
         found = self._every_start(self.layout.blank())
         if any(action == init.name for action, _ in self.statistics.cuts):
             self._refuse_start()
