@@ -23,6 +23,7 @@ from holdfast.runs.why import why as explain
 from holdfast.trace.views.columns import WIDTH, ColumnsView, render_columns
 from holdfast.trace.views.diagram import render_diagram
 from holdfast.trace.views.events import select_cells
+from holdfast.trace.views.folding import FoldedRun
 from holdfast.trace.views.svg import render_svg
 from holdfast.trace.views.why import render_why
 
@@ -74,12 +75,14 @@ def show(
     if html is not None:
         renderer("run")
     opened = open_trace(run, model=model)
-    trace, cells = opened.trace, None if not only else select_cells(opened.trace, only)
+    folded = FoldedRun.of(opened.trace)
+    trace, cells = folded.trace, None if not only else select_cells(folded.trace, only)
     width = _width()
     texts = []
     if why is not None:
-        found = explain(_replayer(opened, run, "--why"), trace, asked)
-        texts.append(render_why(found.trace, found.slice, width=width))
+        found = explain(_replayer(opened, run, "--why"), opened.trace, asked)
+        shown = FoldedRun.of(found.trace)
+        texts.append(render_why(shown.trace, shown.slice(found.slice), width=width))
     if diagram:
         texts.append(render_diagram(trace, cells, width=width))
     if svg is not None:
@@ -88,8 +91,9 @@ def show(
         write_page(html, opened)
     if refused or full or not (texts or svg or html):
         replayer = _replayer(opened, run, "--refused") if refused else opened.replayer
-        notes = {} if replayer is None else {n: [f"! {text}"] for n, text in missing_rules(replayer, trace).items()}
-        meets = refusals(replayer, trace) if refused and replayer is not None else {}
+        missing = {} if replayer is None else missing_rules(replayer, opened.trace)
+        notes = {number: [f"! {text}"] for number, text in missing.items()}
+        meets = refusals(replayer, opened.trace) if refused and replayer is not None else {}
         texts.append(render_columns(trace, ColumnsView(full=full, only=cells, width=width, notes=notes, refused=meets)))
     if rules:
         texts.append(legend_for(texts, _replayer(opened, run, "--rules").system))

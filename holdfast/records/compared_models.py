@@ -14,6 +14,7 @@ from holdfast.records.system_run import VerdictKind
 from holdfast.trace.line import replay_command
 from holdfast.trace.text import action, count, name_of
 from holdfast.trace.views.events import events
+from holdfast.trace.views.folding import FoldedRun
 from holdfast.trace.views.svg import STYLE, render_svg
 
 
@@ -110,7 +111,7 @@ def _side(title: str, side: Side, found: Diff) -> OneSidedSteps:
 
 
 def _run(found: Difference) -> OneSidedRun:
-    trace, denied = found.run, why(found.answer, other_side(found.side), found.action)
+    trace, denied = FoldedRun.of(found.run).trace, why(found.answer, other_side(found.side), found.action)
     steps = [
         PairedStep(
             event.number,

@@ -22,6 +22,7 @@ from holdfast.trace.line import replay_command
 from holdfast.trace.text import action, back, conclusion, configuration, count, name_of, outcome
 from holdfast.trace.trace import Trace
 from holdfast.trace.views.events import Change, events
+from holdfast.trace.views.folding import FoldedRun
 from holdfast.trace.views.slice import Cause, Slice
 from holdfast.trace.views.svg import STYLE, render_svg
 
@@ -142,11 +143,14 @@ class ExplainedRun:
 
 def explained_run(trace: Trace, replayer: Replayer | None) -> ExplainedRun:
     """All that can be told of a run. Without a model (``replayer`` is None) only what the run itself says."""
-    found = _slice(trace, replayer)
+    folded, reasons = FoldedRun.of(trace), _slice(trace, replayer)
+    found = None if reasons is None else folded.slice(reasons)
     told = replayer is not None and trace.length <= MOST_REFUSALS
     met = refusals(replayer, trace) if told and replayer is not None else {}
     missing = {} if replayer is None else missing_rules(replayer, trace)
     causes = {} if found is None else {cause.number: cause for cause in found.causes}
+    with_rules = None if replayer is None else guarded_run(replayer, trace)
+    trace = folded.trace
     places = {name_of(cell): index for index, cell in enumerate(trace.cells)}
     steps = []
     for event in events(trace).each:
@@ -188,7 +192,7 @@ def explained_run(trace: Trace, replayer: Replayer | None) -> ExplainedRun:
         decisive=() if found is None else tuple(_needed(trace, found, found.reads, found.end)),
         led=None if found is None else len(found.causes),
         rules=(),
-        with_rules=_with_rules(trace, replayer, steps),
+        with_rules=None if with_rules is None else _with_rules(trace, with_rules, steps),
     )
     return attrs.evolve(run, rules=_rules(run, replayer))
 
@@ -203,10 +207,7 @@ def _with_needs_of_the_last(steps: list[ExplainedStep]) -> tuple[int, list[Expla
     return first + 1, [attrs.evolve(step, needed=()) if step.number <= first else step for step in steps]
 
 
-def _with_rules(trace: Trace, replayer: Replayer | None, steps: Sequence[ExplainedStep]) -> RunWithRules | None:
-    found = None if replayer is None else guarded_run(replayer, trace)
-    if found is None:
-        return None
+def _with_rules(trace: Trace, found: GuardedRun, steps: Sequence[ExplainedStep]) -> RunWithRules:
     shown = {name_of(cell) for cell in trace.cells if not cell.field.hidden}
     compared = [
         ComparedStep(

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import attrs
 
-from holdfast.lower.layout import Value
+from holdfast.lower.layout import Layout, Value
 from holdfast.lower.outcome import Cut, Refused, Taken
 from holdfast.runs.missing import complete_model
 from holdfast.runs.replay import Replayer
+from holdfast.trace.sequences import whole
+from holdfast.trace.text import name_of
 from holdfast.trace.trace import Trace
+from holdfast.trace.views.events import differ
 
 
 @attrs.frozen
@@ -44,16 +47,13 @@ def guarded_run(replayer: Replayer, trace: Trace) -> GuardedRun | None:
     complete = complete_model(replayer)
     if complete is None or trace.loop is not None:
         return None
-    decode = replayer.machine.layout.decode
     state, found = trace.steps[0].code, []
     for number, step in enumerate(trace.steps[1:], start=1):
         if step.repeat:
             break
         match complete.step(state, *replayer.coded(step.action, dict(step.args))):
             case Taken(after):
-                before, values = decode(state), decode(after)
-                changed = tuple((name, before[name], values[name]) for name in values if before[name] != values[name])
-                found.append(GuardedStep(number, "", changed))
+                found.append(GuardedStep(number, "", _changes(replayer.machine.layout, state, after)))
                 state = after
             case Refused(label):
                 found.append(GuardedStep(number, f"{label} refuses it", ()))
@@ -62,3 +62,13 @@ def guarded_run(replayer: Replayer, trace: Trace) -> GuardedRun | None:
     claim = None if trace.claim is None else trace.claim.name
     judged = [each for each in complete.system.properties if each.name == claim and each.kind in ("invariant", "lemma")]
     return GuardedRun(tuple(found), complete.holds(judged[0], state) if judged else None)
+
+
+def _changes(layout: Layout, old: bytes, new: bytes) -> tuple[tuple[str, Value, Value], ...]:
+    """The cells that differ, by their shown names; each sequence is one cell."""
+    before, after = (whole(layout.cells, tuple(layout.decode(state).values())) for state in (old, new))
+    return tuple(
+        (name_of(cell), value, other)
+        for (cell, value), (_, other) in zip(before, after, strict=True)
+        if differ(value, other)
+    )

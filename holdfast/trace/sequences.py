@@ -33,6 +33,24 @@ def whole(
             yield _named(cell, sequence), _text(rows[_place(cell)])
 
 
+def parts(cells: Sequence[Cell], apart: Container[str] = frozenset()) -> tuple[int, ...]:
+    """For each cell, the place in ``whole`` of the cell that it is or is part of."""
+    found: list[int] = []
+    sequences: dict[Place, int] = {}
+    count = 0
+    for cell in cells:
+        # The entries of a sequence come before its length.
+        place = None if cell.field.sequence is None or cell.field.sequence in apart else _place(cell)
+        if place is None or place not in sequences:
+            found.append(count)
+            count += 1
+        else:
+            found.append(sequences[place])
+        if place is not None:
+            sequences.setdefault(place, found[-1])
+    return tuple(found)
+
+
 def unpacked(cells: Sequence[Cell], states: Iterable[Sequence[Value]]) -> frozenset[str]:
     """The sequences that some state does not hold as operations leave them. A proof may begin with such a state."""
     found: set[str] = set()
@@ -57,14 +75,16 @@ def _rows(cells: Sequence[Cell], values: Sequence[Value]) -> dict[Place, list[li
 
 
 def _place(cell: Cell) -> Place:
-    """The sequence of a cell of entries, with its keys."""
+    """The sequence of a cell of entries or of a length, with its keys."""
     assert cell.field.sequence is not None
-    return cell.field.sequence, cell.keys[:-1]
+    return cell.field.sequence, cell.keys if cell.field.is_length else cell.keys[:-1]
 
 
 def _named(cell: Cell, sequence: str) -> Cell:
     """A cell of an entry as the cell of the whole sequence."""
-    field = attrs.evolve(cell.field, name=sequence, keys=cell.field.keys[:-1], sizes=cell.field.sizes[:-1])
+    field = attrs.evolve(
+        cell.field, name=sequence, keys=cell.field.keys[:-1], sizes=cell.field.sizes[:-1], sequence=None
+    )
     return Cell(field, cell.keys[:-1], sequence)
 
 

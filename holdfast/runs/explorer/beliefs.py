@@ -6,6 +6,7 @@ import attrs
 
 from holdfast.ir.types import SortType
 from holdfast.lower.layout import Cell, Value
+from holdfast.trace.sequences import unpacked, whole
 from holdfast.trace.text import is_blank
 from holdfast.trace.trace import Step, Trace
 from holdfast.trace.views.events import acting_sort
@@ -35,7 +36,9 @@ def beliefs(trace: Trace, step: Step, before: Step | None, *, full: bool = False
     or 0 are left out unless the last step changed them, and so are budgets.
     """
     old = step.values if before is None else before.values
-    shown = (Belief(cell, *values) for cell, *values in zip(trace.cells, step.values, old, strict=True))
+    apart = unpacked(trace.cells, (old, step.values))
+    now, earlier = (whole(trace.cells, values, apart) for values in (step.values, old))
+    shown = (Belief(cell, value, was) for (cell, value), (_, was) in zip(now, earlier, strict=True))
     groups: dict[tuple[SortType | None, str], list[Belief]] = {}
     for belief in shown:
         if full or belief.changed or not (is_blank(belief.cell, belief.value) or belief.cell.field.hidden):
