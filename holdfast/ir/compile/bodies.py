@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import attrs
 
 from holdfast.ir.compile.annotations import scalar
-from holdfast.ir.compile.bags import WRITES, changed_bag
+from holdfast.ir.compile.bags import WRITES, changed_bag, outside
 from holdfast.ir.compile.context import Context, Env, MapValue, Meaning, RecordValue
 from holdfast.ir.compile.conversions import fit
 from holdfast.ir.compile.expressions import Expressions
@@ -284,9 +284,7 @@ class BodyCompiler:
                 return self._choose(call, field, env, in_loop)
             case ast.Attribute(value=ast.Name(id=state), attr=name) if state in env.states:
                 return self._procedure(call, name, state, env, in_loop)
-        return env.module.refuse(
-            call, "this call is outside the language", "call require, a helper of the model, or self.field.fill(value)"
-        )
+        return env.module.refuse(call, "this call is outside the language", outside(self.context.fields, call, env))
 
     def _require(self, call: ast.Call, env: Env, in_loop: bool) -> Require:
         if in_loop:

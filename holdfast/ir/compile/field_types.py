@@ -117,7 +117,7 @@ def _ghost(node: ast.expr, found: FieldType, module: Module) -> FieldType:
 def _map_type(keys: ast.expr, held: ast.expr, module: Module, types: Types) -> FieldType:
     if isinstance(held, ast.Subscript) and isinstance(held.value, ast.Name | ast.Attribute):
         role = getattr(resolve(held.value, module), MARK, None)
-        if role in ("map", "rel"):
+        if role in ("map", "rel", "bag", "pool"):
             outer = type_remedies.keys_text(keys)
             module.refuse(held, *type_remedies.of_map_in_map(outer, held, role))
         if role == "seq":

@@ -57,11 +57,12 @@ def _sequence(element: str) -> str:
 
 
 def of_map_in_map(outer: str, node: ast.Subscript, role: object) -> Advice:
-    """The advice for a Map or Rel as the value of a Map with the keys ``outer``: one with all keys."""
+    """The advice for a Map, Rel, Bag or Pool as the value of a Map with the keys ``outer``: one with all keys."""
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     if role == "rel" or len(parts) != 2:
         return "a Map holds scalars", f"write Rel[{', '.join([outer, *map(ast.unparse, parts)])}]"
-    return "a Map holds scalars", f"write Map[tuple[{outer}, {keys_text(parts[0])}], {ast.unparse(parts[1])}]"
+    kind = ast.unparse(node.value)
+    return "a Map holds scalars", f"write {kind}[tuple[{outer}, {keys_text(parts[0])}], {ast.unparse(parts[1])}]"
 
 
 def keys_text(node: ast.expr) -> str:
