@@ -31,12 +31,12 @@ least size np HIT Nil Init deadlock act1 rel1 clock1 left new k0 j h i0 label ce
 """Names for parameters and locals; a field may have the same name."""
 
 FIXED = words("""
-A B Bag C E Enum Era FAR False Flag Gap Ghost Int Item LATE Map Mode Model Nat Node None Record Rel Role Scope Self Seq
-Sort Tick True __future__ abs action add all always_eventually and annotations any append assume bool budgets choose
-class clear count def default elif else enum error eventually_always fair fill final first for from given hi holdfast
-idempotent if import in init int invariant is lang last leads_to lemma len lo max min not of old or pass per pop_first
-remove replaces require return rule self slow starts_with step strong sum swift tiny truncate tuple typing variant weak
-witness
+A B Bag C E Enum Era FAR False Flag Gap Ghost Int Item LATE Map Mode Model Nat Node None Pool Record Rel Role Scope
+Self Seq Sort Tick True __future__ abs action add all always_eventually and annotations any append assume bool budgets
+choose class clear count def default elif else enum error eventually_always fair fill final first for from given hi
+holdfast idempotent if import in init int invariant is lang last leads_to lemma len lo max min not of old or pass per
+pop_first remove replaces require return rule self slow starts_with step strong sum swift tiny truncate tuple typing
+variant weak witness
 """)
 """Words that keep their names: words of Python and of the language, types, and words of scopes."""
 

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 import attrs
 
 from holdfast.ir.marks import MARK, ActionMark, InitMark, PropertyMark, ScopeMark, VariantMark
-from holdfast.lang.maps import Bag, Map, Rel
+from holdfast.lang.maps import Bag, Map, Pool, Rel
 from holdfast.lang.model import Model
 from holdfast.lang.rules import Refused
 from holdfast.lang.sequences import Seq
@@ -266,7 +266,7 @@ class Oracle:
                 name = local["name"]
             elif isinstance(local.get("self"), Model):
                 owner = local["self"]
-            elif isinstance(local.get("self"), Bag | Map | Rel):
+            elif isinstance(local.get("self"), Bag | Map | Pool | Rel):
                 cells = local["self"]
             trace = trace.tb_next
         if owner is None or cells is None:
@@ -278,7 +278,7 @@ class Oracle:
         cells: list[Any] = []
         for name in self.fields if fields is None else fields:
             held = state.__dict__[name]
-            values = held._cells.values() if isinstance(held, Bag | Map | Rel) else (held,)
+            values = held._cells.values() if isinstance(held, Bag | Map | Pool | Rel) else (held,)
             cells += (tuple(value.entries) if isinstance(value, Seq) else value for value in values)
         return tuple(cells)
 

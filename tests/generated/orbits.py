@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from holdfast.lang.maps import Bag, Map, Rel
+from holdfast.lang.maps import Bag, Map, Pool, Rel
 from holdfast.lang.model import Model
 from holdfast.lang.records import Record, parts_of
 from holdfast.lang.sequences import Seq
@@ -40,7 +40,7 @@ def row(state: Model, fields: Iterable[str], renaming: Renaming) -> tuple[int, .
     found: list[int] = []
     for name in fields:
         held = state.__dict__[name]
-        if isinstance(held, Bag | Map | Rel):
+        if isinstance(held, Bag | Map | Pool | Rel):
             moved = {tuple(renamed(part, renaming) for part in key): value for key, value in held._cells.items()}
             values = [renamed(moved[key], renaming) for key in held._cells]
         else:

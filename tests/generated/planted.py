@@ -21,7 +21,7 @@ from holdfast.lower.python import expression_text
 from holdfast.lower.smt import unbounded_universe
 from holdfast.lower.tla import bodies as tla_bodies
 from holdfast.lower.tla import expression_text as tla_expressions
-from tests.generated.small import FROM, FROM_MAPS, FROM_SEQUENCES
+from tests.generated.small import FROM, FROM_MAPS, FROM_POOLS, FROM_SEQUENCES
 
 Patch = pytest.MonkeyPatch
 
@@ -257,6 +257,17 @@ def whole_members(patch: Patch) -> None:
     patch.setattr(tla_expressions.Globals, "domain", domain)
 
 
+def endless_pools(patch: Patch) -> None:
+    """Nothing checks the bound of a pool."""
+    patch.setattr(emit.Emitter, "limited", lambda *_: True)
+
+
+def one_member_more(patch: Patch) -> None:
+    """In the kernel, a pool may have a member more."""
+    real = emit.KernelEmitter.members
+    patch.setattr(emit.KernelEmitter, "members", lambda self, pool: f"{real(self, pool)} - 1")
+
+
 @attrs.frozen
 class Fault:
     """A fault, an engine, and seeds: one of their models shows the fault, and without it no model differs."""
@@ -290,6 +301,8 @@ FAULTS = (
     Fault(all_are_members, "interpreter", range(FROM_SEQUENCES + 11, FROM_SEQUENCES + 12)),
     Fault(one_cell, "interpreter", range(FROM_MAPS + 8, FROM_MAPS + 9)),
     Fault(whole_members, "tlc", range(FROM_MAPS + 8, FROM_MAPS + 9)),
+    Fault(endless_pools, "interpreter", range(FROM_POOLS, FROM_POOLS + 2)),
+    Fault(one_member_more, "kernel-text", range(FROM_POOLS, FROM_POOLS + 2)),
     Fault(one_name, "interpreter", range(153, 158)),
     Fault(dropped_tests, "tlc", range(178, 182)),
     Fault(unbounded_module, "tlc", range(FROM + 1, FROM + 3)),

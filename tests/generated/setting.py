@@ -29,6 +29,15 @@ class BagField(Field):
         return f"{self.name}: Bag[{self.keys[0]}, {self.kind}]"
 
 
+class PoolField(Field):
+    """A pool: a relation with one key and a bound on its members. ``kind`` is the Nat with the bound."""
+
+    @property
+    def declaration(self) -> str:
+        """The field as its class declares it."""
+        return f"{self.name}: Pool[{self.keys[0]}, {self.kind}]"
+
+
 @attrs.define
 class Setting:
     """The names that a piece may use, and its output. The piece's number is part of every name."""
@@ -93,6 +102,13 @@ class Setting:
         mine = f"{name}{self.number}"
         self.sequences.append(BagField(mine, (key,), copies))
         self.start.append(f"self.{mine}.clear()")
+        return f"self.{mine}"
+
+    def pool(self, name: str, key: str, most: str) -> str:
+        """A field that is an empty pool; returns its name with ``self``."""
+        mine = f"{name}{self.number}"
+        self.sequences.append(PoolField(mine, (key,), most))
+        self.start.append(f"self.{mine}.fill(False)")
         return f"self.{mine}"
 
     def helper(self, name: str, params: Params, returns: str, body: Sequence[str]) -> str:

@@ -36,6 +36,7 @@ from tests.generated.names import colliding
 from tests.generated.pieces import PIECES
 from tests.generated.pieces_keys import KEYED
 from tests.generated.pieces_maps import MAPS
+from tests.generated.pieces_pools import POOLS
 from tests.generated.pieces_sequences import SEQUENCES
 from tests.generated.setting import Piece, SequenceField, Setting
 
@@ -79,7 +80,7 @@ class Small(Writer):
         if wild:
             self.wild(self.choices.one(parts)[2], whole)
         self.override([part for _, _, part in parts])
-        whole.scopes = [self.scope_of(mentioned([part for _, _, part in parts]))]
+        whole.scopes = [self.scope_of(mentioned([part for _, _, part in parts]) + "".join(self.records))]
         lines = [line for name, bases, part in parts for line in part.lines(name, bases)]
         text = HEAD + "".join(self.records) + "\n".join(lines) + "\n"
         return colliding(text, self.choices) if self.choices.chance(50) else text
@@ -264,9 +265,12 @@ FROM_SEQUENCES = 2_000_000
 FROM_MAPS = 3_000_000
 """The first seed whose model has parameters that are whole maps."""
 
+FROM_POOLS = 4_000_000
+"""The first seed whose model has pools."""
+
 
 def model_of(seed: int) -> str:
     """The source of the model that a seed stands for; it has one scope, ``tiny``."""
-    firsts = ((FROM_MAPS, MAPS), (FROM_SEQUENCES, SEQUENCES), (FROM, KEYED), (0, PIECES))
+    firsts = ((FROM_POOLS, POOLS), (FROM_MAPS, MAPS), (FROM_SEQUENCES, SEQUENCES), (FROM, KEYED), (0, PIECES))
     pieces = next(pieces for first, pieces in firsts if seed >= first)
     return Small(Choices(random.Random(seed)), pieces).source()

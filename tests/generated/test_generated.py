@@ -10,13 +10,13 @@ import pytest
 
 from tests.generated.case import case_of
 from tests.generated.comparing import compare, reduced_model
-from tests.generated.small import FROM, FROM_MAPS, FROM_SEQUENCES, model_of
+from tests.generated.small import FROM, FROM_MAPS, FROM_POOLS, FROM_SEQUENCES, model_of
 
 QUICK = ("interpreter", "kernel-text", "live", "prove", "mutate", "resume")
 """The engines of the quick tier, which the slow tier asks about hundreds of models."""
 
-SAMPLE, KEYED, SEQUENCES, MAPS = 25, 15, 12, 10
-"""The numbers of models in the quick tier: of any, of those with computed keys, with sequences, and with whole maps."""
+SAMPLE, KEYED, SEQUENCES, MAPS, POOLS = 25, 15, 12, 10, 8
+"""The numbers of models in the quick tier: of any, and of those with computed keys, sequences, whole maps and pools."""
 
 NIGHTLY = 600
 
@@ -50,12 +50,24 @@ def test_engines_agree_with_the_oracle_on_whole_maps() -> None:
     assert wrong(range(FROM_MAPS, FROM_MAPS + MAPS), QUICK) == []
 
 
+def test_engines_agree_with_the_oracle_on_pools() -> None:
+    """On a sample of models with pools, all engines agree."""
+    assert wrong(range(FROM_POOLS, FROM_POOLS + POOLS), QUICK) == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "first", [*range(FROM, FROM + 150, 50), *range(FROM_SEQUENCES, FROM_SEQUENCES + 150, 50), FROM_MAPS, FROM_MAPS + 50]
+    "first",
+    [
+        *range(FROM, FROM + 150, 50),
+        *range(FROM_SEQUENCES, FROM_SEQUENCES + 150, 50),
+        FROM_MAPS,
+        FROM_MAPS + 50,
+        FROM_POOLS,
+    ],
 )
 def test_engines_agree_with_the_oracle_on_many_of_a_kind(first: int) -> None:
-    """On hundreds of models with computed keys, sequences or whole maps, all engines agree."""
+    """On hundreds of models with computed keys, sequences, whole maps or pools, all engines agree."""
     assert wrong(range(first, first + 50), QUICK) == []
 
 
@@ -70,14 +82,24 @@ def test_engines_agree_with_the_oracle_on_many(part: int) -> None:
 @pytest.mark.slow
 def test_tlc_agrees_with_the_oracle() -> None:
     """TLC finds what the oracle finds on seventy models."""
-    kinds = (*range(FROM, FROM + 15), *range(FROM_SEQUENCES, FROM_SEQUENCES + 15), *range(FROM_MAPS, FROM_MAPS + 10))
+    kinds = (
+        *range(FROM, FROM + 15),
+        *range(FROM_SEQUENCES, FROM_SEQUENCES + 15),
+        *range(FROM_MAPS, FROM_MAPS + 10),
+        *range(FROM_POOLS, FROM_POOLS + 6),
+    )
     assert wrong((*range(1, 31), *kinds), ("tlc",)) == []
 
 
 @pytest.mark.slow
 def test_machine_code_agrees_with_the_interpreter() -> None:
     """Compiled kernels equal the interpreter to the letter, or refuse the model; one model goes beyond 64 bits."""
-    kinds = (*range(FROM, FROM + 15), *range(FROM_SEQUENCES, FROM_SEQUENCES + 15), *range(FROM_MAPS, FROM_MAPS + 10))
+    kinds = (
+        *range(FROM, FROM + 15),
+        *range(FROM_SEQUENCES, FROM_SEQUENCES + 15),
+        *range(FROM_MAPS, FROM_MAPS + 10),
+        *range(FROM_POOLS, FROM_POOLS + 6),
+    )
     assert wrong((*range(1, 21), *kinds, BEYOND), ("machine",)) == []
 
 
