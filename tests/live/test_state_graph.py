@@ -235,7 +235,7 @@ def test_what_is_part_of_the_protocol(tmp_path: Path) -> None:
 @pytest.mark.parametrize("count", [1, 100])
 def test_each_edge_has_room_for_its_label(count: int) -> None:
     """There is as much room for labels as for targets, whenever the arrays grow."""
-    room = graphs._GrowingArrays(SimpleNamespace(WORDS=1, FLAG_WORDS=1, FAN=50, rehash=lambda *_: None), count)
+    room = graphs._GrowingArrays(SimpleNamespace(ROW_WORDS=1, FLAG_WORDS=1, FAN=50, rehash=lambda *_: None), count)
     for edges in (0, len(room.targets)):
         room.ends[0] = edges
         room.grow(1, count)

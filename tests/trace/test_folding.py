@@ -60,7 +60,7 @@ class Desk(Model):
     @action
     def come(self, g: Guest, p: Place) -> None:
         """A guest comes, once the desk is open."""
-        require(self.open, "D-1")
+        require(self.open, "locked")
         self.line.append(Wish(g, p))
 
     @action
@@ -72,14 +72,14 @@ class Desk(Model):
     def serve(self) -> None:
         """The first one is served."""
         wish = self.line[0]
-        require(wish is not None, "D-2")
+        require(wish is not None, "empty")
         if wish is not None:
             self.served[wish.guest].append(wish.place)
             self.line.pop_first()
 
     @invariant
     def nobody_is_served_a_high_place(self) -> bool:
-        """D-3. Nobody gets the last place."""
+        """Nobody gets the last place."""
         return all(Place.last not in self.served[g] for g in Guest)
 '''
 
