@@ -89,7 +89,21 @@ class Map(_Cells, Generic[K, V]):
             sequence.clear()
 
 
-class Rel(_Cells, Generic[*Ks]):
+class _Relation(_Cells):
+    """Cells that are truth values: the members of a relation or a pool."""
+
+    def __contains__(self, key: object) -> bool:
+        return bool(super().__getitem__(key))
+
+    def _members(self) -> Iterator[Any]:
+        return iter([key for (key,), member in self._cells.items() if member])
+
+    def fill(self, value: bool) -> None:
+        """Write every cell."""
+        super().fill(value)
+
+
+class Rel(_Relation, Generic[*Ks]):
     """A relation: ``opened: Rel[Stream]``, ``acked: Rel[Proc, Stream, Offset]``. Its cells are truth values."""
 
     @overload
@@ -107,16 +121,9 @@ class Rel(_Cells, Generic[*Ks]):
     def __setitem__(self, key: Any, value: bool) -> None:
         super().__setitem__(key, value)
 
-    def __contains__(self, key: object) -> bool:
-        return bool(super().__getitem__(key))
-
     def __iter__(self: Rel[K]) -> Iterator[K]:
         """The members of a relation with one key: those from before a loop that adds or removes some."""
-        return iter([key for (key,), member in self._cells.items() if member])
-
-    def fill(self, value: bool) -> None:
-        """Write every cell."""
-        super().fill(value)
+        return self._members()
 
 
 class Bag(_Cells, Generic[K, V]):
@@ -151,7 +158,7 @@ class Bag(_Cells, Generic[K, V]):
         super().fill(value)
 
 
-class Pool(_Cells, Generic[K, V]):
+class Pool(_Relation, Generic[K, V]):
     """A relation with few members: ``sent: Pool[Ask, Sent]``, where ``Sent`` is a Nat.
 
     A step that ends with more members than the bound of ``Sent`` is cut.
@@ -164,16 +171,9 @@ class Pool(_Cells, Generic[K, V]):
     def __setitem__(self, key: K, value: bool) -> None:
         super().__setitem__(key, value)
 
-    def __contains__(self, key: object) -> bool:
-        return bool(super().__getitem__(key))
-
     def __iter__(self) -> Iterator[K]:
         """The members of a pool with one key: those from before a loop that adds or removes some."""
-        return iter([key for (key,), member in self._cells.items() if member])
-
-    def fill(self, value: bool) -> None:
-        """Write every cell."""
-        super().fill(value)
+        return self._members()
 
 
 setattr(Bag, MARK, "bag")

@@ -128,26 +128,25 @@ def _map_type(keys: ast.expr, held: ast.expr, module: Module, types: Types) -> F
 
 def _bag_type(node: ast.Subscript, module: Module, types: Types) -> FieldType:
     """The type of ``Bag[Key, Copies]``: a map to numbers."""
-    if not isinstance(node.slice, ast.Tuple) or len(node.slice.elts) != 2:
-        module.refuse(node, "a Bag has a key and a number of copies", BAG)
-    keys, copies = node.slice.elts
-    value = key(copies, module, types)
-    if not isinstance(value, NatType):
-        module.refuse(copies, f"{value} cannot count copies", BAG)
-    shape = _map_keys(keys, module, types)
-    return FieldType(flat(shape), value, bag=True, shape=shape)
+    shape, copies = _counted(node, "copies", BAG, module, types)
+    return FieldType(flat(shape), copies, bag=True, shape=shape)
 
 
 def _pool_type(node: ast.Subscript, module: Module, types: Types) -> FieldType:
     """The type of ``Pool[Key, Most]``: a relation with few members."""
-    if not isinstance(node.slice, ast.Tuple) or len(node.slice.elts) != 2:
-        module.refuse(node, "a Pool has a key and a number of members", POOL)
-    keys, bound = node.slice.elts
-    most = key(bound, module, types)
-    if not isinstance(most, NatType):
-        module.refuse(bound, f"{most} cannot count members", POOL)
-    shape = _map_keys(keys, module, types)
+    shape, most = _counted(node, "members", POOL, module, types)
     return FieldType(flat(shape), BOOL, most=most, shape=shape)
+
+
+def _counted(node: ast.Subscript, counted: str, remedy: str, module: Module, types: Types) -> tuple[Shape, NatType]:
+    """The keys of a Bag or Pool, and the Nat that counts its copies or members."""
+    if not isinstance(node.slice, ast.Tuple) or len(node.slice.elts) != 2:
+        module.refuse(node, f"a {ast.unparse(node.value)} has a key and a number of {counted}", remedy)
+    keys, number = node.slice.elts
+    nat = key(number, module, types)
+    if not isinstance(nat, NatType):
+        module.refuse(number, f"{nat} cannot count {counted}", remedy)
+    return _map_keys(keys, module, types), nat
 
 
 def _sequence_type(node: ast.Subscript, shape: Shape, module: Module, types: Types) -> FieldType:
