@@ -12,7 +12,7 @@ import pytest
 
 from holdfast.check.budget import Budget, Meter
 from holdfast.check.prove import suggest
-from holdfast.check.prove.asking import Askers
+from holdfast.check.prove.asking import Askers, LimitExceeded
 from holdfast.check.prove.expression_text import written
 from holdfast.check.prove.suggest import Suggester, exclusive
 from holdfast.ir.system import Property
@@ -95,6 +95,37 @@ def test_only_the_clauses_that_are_needed_together_are_suggested(
     monkeypatch.setattr(Suggester, "_suffices", suffices)
     assert [prop.name for prop in suggester._needed(due, clauses)] == ["one", "two"]
     assert suggester._needed(due, clauses[:2]) == []
+
+
+def test_looking_for_clauses_ends_with_the_budget(compiled: Compiled) -> None:
+    """Exploring states, evaluating atoms and combining literals stop when the budget is spent."""
+    system = compiled(f"{PAIRED}tiny = Scope({{Node: 2, N: 1}})\n")
+    assumed = tuple(system.of_kind("invariant"))
+    meter = Meter(Budget(seconds=1e-9))
+    suggester = Suggester(system, Logic(system, frozenset(), assumed), assumed, Askers(0, meter))
+    machine = suggester._machine(system.scopes["tiny"])
+    states = machine.initial()
+    for work in (
+        lambda: suggest.explored(machine, suggester.askers.look),
+        lambda: suggester._pictures(machine, states),
+        lambda: suggester._exclusive([], np.zeros((0, 1), np.uint8), []),
+    ):
+        with pytest.raises(LimitExceeded):
+            work()
+    assert meter.spent is not None
+
+
+def test_an_atom_is_compiled_once(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many chunks of states are evaluated, a machine writes one function for each atom."""
+    monkeypatch.setattr(suggest, "CHUNK", 1)
+    system = compiled(f"{PAIRED}tiny = Scope({{Node: 2, N: 1}})\n")
+    assumed = tuple(system.of_kind("invariant"))
+    suggester = Suggester(system, Logic(system, frozenset(), assumed), assumed, Askers(0, Meter(Budget())))
+    machine = suggester._machine(system.scopes["tiny"])
+    states = suggest.explored(machine, suggester.askers.look)
+    suggester._pictures(machine, states)
+    assert len(states) > 1
+    assert len(machine._predicates) == len(suggester.literals) // 2
 
 
 PAIRED = """

@@ -91,7 +91,7 @@ class Askers:
         # Made in this order, whatever the groups: formulas number their names, and Z3's search depends on the names.
         every: list[SolverQuestion | SolverAnswer] = []
         for make in questions:
-            self._look()
+            self.look()
             every.append(make())
         for numbers in _members(["" for _ in questions] if groups is None else groups):
             made = [every[number] for number in numbers]
@@ -127,7 +127,7 @@ class Askers:
 
     def _wait(self, future: Future[list[SolverAnswer]]) -> list[SolverAnswer]:
         while True:
-            self._look()
+            self.look()
             try:
                 return future.result(timeout=GLANCE)
             except NotYet:
@@ -139,11 +139,12 @@ class Askers:
 
     def allowed(self, seconds: float) -> float:
         """The given number of seconds, or less if the budget leaves less. Raises LimitExceeded if it leaves none."""
-        self._look()
+        self.look()
         limit = self.meter.budget.seconds
         return seconds if limit is None else max(min(seconds, limit - self.meter.seconds), 0.0)
 
-    def _look(self) -> None:
+    def look(self) -> None:
+        """Raise LimitExceeded when the check must stop. Long work that asks nothing calls it now and then."""
         if self.meter.look(0, self.asked, self.asked, 0):
             raise LimitExceeded
 

@@ -8,15 +8,15 @@ chosen with which the obligation is met, if there is one.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 
 import attrs
 import numpy as np
 import numpy.typing as npt
 
 from holdfast.check.prove.asking import Askers
-from holdfast.check.prove.clauses import Literal, clause, literals, pool
+from holdfast.check.prove.clauses import clause, literals, pool
 from holdfast.check.prove.result import Counterexample, Suggestion
 from holdfast.ir.errors import HoldfastError
 from holdfast.ir.expr import Read, walk
@@ -97,10 +97,14 @@ class Suggester:
         clauses = {
             parts: None
             for true in self._true_literals(machine, state)
-            for parts in exclusive(true, grid, [index for index in true if index in relevant])
+            for parts in self._exclusive(true, grid, [index for index in true if index in relevant])
             if self._names_in_order(parts)
         }
         return sorted(clauses, key=lambda parts: (len(parts), self._breadth(parts), sorted(parts)))[:CLAUSES]
+
+    def _exclusive(self, true: Sequence[int], grid: Bits, relevant: Sequence[int]) -> list[Clause]:
+        self.askers.look()
+        return exclusive(true, grid, relevant)
 
     def _names_in_order(self, parts: Clause) -> bool:
         """Whether a clause uses the second name of a type only beside the first.
@@ -145,7 +149,8 @@ class Suggester:
         """
         if self._grid is None:
             scopes = [self.system.scopes[name] for name in ("tiny", "default") if name in self.system.scopes]
-            pictures = [self._pictures(machine, explored(machine)) for machine in map(self._machine, scopes)]
+            machines = map(self._machine, scopes)
+            pictures = [self._pictures(machine, explored(machine, self.askers.look)) for machine in machines]
             whole = np.unpackbits(np.unique(np.concatenate(pictures), axis=0), axis=1)[:, : len(self.literals) // 2]
             # The padding bits of the last byte are 0 for an atom and for its negation, so they stand for no picture.
             self._grid = np.array([row for atom in whole.T for row in (np.packbits(atom), np.packbits(1 - atom))])
@@ -158,9 +163,10 @@ class Suggester:
         """
         found: list[Bits] = []
         for start in range(0, len(states), CHUNK):
+            self.askers.look()
             some = states[start : start + CHUNK]
             shape = self._shape(machine, len(some))
-            atoms = [np.broadcast_to(self._table(machine, atom, some), shape).ravel() for atom in self.literals[::2]]
+            atoms = [np.broadcast_to(self._table(machine, atom, some), shape).ravel() for atom in self._atoms]
             found.append(np.unique(np.packbits(np.stack(atoms, axis=1), axis=1), axis=0))
         return np.unique(np.concatenate(found), axis=0)
 
@@ -170,24 +176,30 @@ class Suggester:
     def _shape(self, machine: Interpreter, states: int) -> tuple[int, ...]:
         return (states, *(machine.layout.codes(param.type) for param in self.names))
 
-    def _table(self, machine: Interpreter, literal: Literal, states: Sequence[bytes]) -> npt.NDArray[np.bool_]:
-        """Whether the literal is true: an array with an axis for the states and one for each name.
-
-        The axis of a name that the literal does not contain has size 1, so that numpy broadcasts it.
-        """
-        mine = tuple(param for param in self.names if param.name in literal.names)
-        prop = attrs.evolve(
-            self.like,
-            name=f"atom_{self.literals.index(literal)}",
-            kind="witness",
-            params=mine,
-            body=literal.expr,
-            premise=literal.expr,
-            of=None,
+    @cached_property
+    def _atoms(self) -> tuple[Property, ...]:
+        """Each atom as a property. A machine writes a function for each property that it meets: so each exists once."""
+        return tuple(
+            attrs.evolve(
+                self.like,
+                name=f"atom_{2 * number}",
+                kind="witness",
+                params=tuple(param for param in self.names if param.name in literal.names),
+                body=literal.expr,
+                premise=literal.expr,
+                of=None,
+            )
+            for number, literal in enumerate(self.literals[::2])
         )
-        choices = list(itertools.product(*(range(machine.layout.codes(param.type)) for param in mine)))
-        found = np.array([[machine.holds(prop, state, args) for args in choices] for state in states], dtype=np.bool_)
-        sizes = [machine.layout.codes(param.type) if param in mine else 1 for param in self.names]
+
+    def _table(self, machine: Interpreter, atom: Property, states: Sequence[bytes]) -> npt.NDArray[np.bool_]:
+        """Whether the atom is true: an array with an axis for the states and one for each name.
+
+        The axis of a name that the atom does not contain has size 1, so that numpy broadcasts it.
+        """
+        choices = list(itertools.product(*(range(machine.layout.codes(param.type)) for param in atom.params)))
+        found = np.array([[machine.holds(atom, state, args) for args in choices] for state in states], dtype=np.bool_)
+        sizes = [machine.layout.codes(param.type) if param in atom.params else 1 for param in self.names]
         return found.reshape((len(states), *sizes))
 
     # Houdini --------------------------------------------------------------------------------------------------
@@ -240,8 +252,11 @@ class Suggester:
         return Logic(self.system, self.logic.ghosts, assumed), [prop.name for prop in assumed]
 
 
-def explored(machine: Interpreter) -> list[bytes]:
-    """Reachable states in breadth-first order, sampled evenly; none if there are no valid initial states."""
+def explored(machine: Interpreter, look: Callable[[], None]) -> list[bytes]:
+    """Reachable states in breadth-first order, sampled evenly; none if there are no valid initial states.
+
+    ``look`` is called now and then, and may raise an exception.
+    """
     try:
         level = machine.initial()
     except HoldfastError:
@@ -249,7 +264,9 @@ def explored(machine: Interpreter) -> list[bytes]:
     known = dict.fromkeys(level)
     while level and len(known) < EXPLORED:
         following: list[bytes] = []
-        for state in level:
+        for number, state in enumerate(level):
+            if number % CHUNK == 0:
+                look()
             for successors in machine.successors:
                 for new, _ in successors(state):
                     if new not in known:
