@@ -86,7 +86,7 @@ class Desk(Model):
 
 @pytest.fixture
 def replayer(tmp_path: Path) -> Replayer:
-    """The replayer of the desk without the rule that it must be open."""
+    """The replayer of the desk."""
     file = tmp_path / "desk.py"
     file.write_text(DESK)
     system = compile_model(load_model(str(file)))

@@ -85,11 +85,11 @@ class Packing:
 
     def _row(self, widths: Sequence[int]) -> tuple[dict[int, Slot], tuple[MemberList, ...]]:
         """The slots of the cells that stand in a row as they are, and the pools that it lists."""
-        pieces: list[int] = []
+        row: list[int] = []
         for field in self.layout.fields:
             cells = widths[field.offset : field.offset + field.count]
-            pieces += cells if field.member_bits is None else [field.member_bits] * (field.most or 0)
-        slots = iter(_placed(pieces))
+            row += cells if field.member_bits is None else [field.member_bits] * (field.most or 0)
+        slots = iter(_placed(row))
         kept: dict[int, Slot] = {}
         listed: list[MemberList] = []
         for field in self.layout.fields:

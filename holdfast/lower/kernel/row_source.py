@@ -32,7 +32,7 @@ _HELPERS = (
 
 
 @attrs.frozen
-class _Run:
+class _Piece:
     """The cells of a pool that lie in one word: those of the members ``least`` to ``most``.
 
     Member m is bit ``m + by`` of the word.
@@ -78,16 +78,16 @@ class RowSource:
         lines = ["def row_of(s):", _unpacked("s", packing.words)]
         lines += _moved("s", "r", packing.row_words, [(packing.slots[cell], to) for cell, to in packing.kept.items()])
         for each in packing.lists:
-            runs = self._runs(each)
-            lines += [f"    p{number} = s{run.word} & {run.mask}" for number, run in enumerate(runs)]
+            pieces = self._pieces(each)
+            lines += [f"    p{number} = s{piece.word} & {piece.mask}" for number, piece in enumerate(pieces)]
             for slot in each.slots:
                 # The highest bit of the first word that has one is the next member.
-                for number, run in enumerate(runs):
+                for number, piece in enumerate(pieces):
                     lines += [
                         f"    {'if' if number == 0 else 'elif'} p{number}:",
                         f"        place = highest(p{number})",
                         f"        p{number} = p{number} ^ (1 << place)",
-                        f"        r{slot.word} |= ({_plus('place', -run.by)}) << {slot.shift}",
+                        f"        r{slot.word} |= ({_plus('place', -piece.by)}) << {slot.shift}",
                     ]
         return "\n".join([*lines, f"    return {_tuple('r', packing.row_words)}", ""])
 
@@ -99,20 +99,20 @@ class RowSource:
         for each in packing.lists:
             for slot in each.slots:
                 lines.append(f"    member = (r{slot.word} >> {slot.shift}) & {slot.mask}")
-                for number, run in enumerate(self._runs(each)):
+                for number, piece in enumerate(self._pieces(each)):
                     lines += [
-                        f"    {'if' if number == 0 else 'elif'} member >= {run.least}:",
-                        f"        s{run.word} |= 1 << ({_plus('member', run.by)})",
+                        f"    {'if' if number == 0 else 'elif'} member >= {piece.least}:",
+                        f"        s{piece.word} |= 1 << ({_plus('member', piece.by)})",
                     ]
         return "\n".join([*lines, f"    return {_tuple('s', packing.words)}", ""])
 
-    def _runs(self, each: MemberList) -> list[_Run]:
-        """The runs of a pool's cells, with the first cells, and so the greatest members, first."""
+    def _pieces(self, each: MemberList) -> list[_Piece]:
+        """The pieces of a pool. The first one has the first cells, and so the greatest members."""
         cells: dict[int, list[tuple[int, int]]] = {}
         for index in range(each.pool.count):
             slot = self.packing.slots[each.pool.offset + index]
             cells.setdefault(slot.word, []).append((each.member(index), slot.shift))
-        return [_Run(word, held[-1][0], held[0][0], held[0][1] - held[0][0]) for word, held in cells.items()]
+        return [_Piece(word, held[-1][0], held[0][0], held[0][1] - held[0][0]) for word, held in cells.items()]
 
 
 def _plus(name: str, number: int) -> str:
