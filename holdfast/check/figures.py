@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import attrs
 
 from holdfast.check.budget import Meter, resident_bytes
-from holdfast.check.result import ActionFigures, Coverage, Figures, RuleFigures, Timing
+from holdfast.check.result import ActionFigures, Coverage, Figures, RuleFigures, ShortageFigures, Timing
+from holdfast.ir.names import source_name
 from holdfast.ir.system import System
 from holdfast.lower.python.interpreter import Interpreter
 from holdfast.lower.statistics import Statistics
@@ -47,7 +48,16 @@ def figures(machine: Interpreter, selection: Selection, counters: Counters, dist
         waiting=counters.waiting,
         group_order=group_order,
         cut_ends=counters.cut_ends,
+        shortages=tuple(_shortages(machine)),
     )
+
+
+def _shortages(machine: Interpreter) -> Iterator[ShortageFigures]:
+    """The shortages that were noted, in the order of the source."""
+    noted = machine.statistics.shortages
+    for shortage in sorted(noted, key=lambda each: (each.at.file, each.at.line, each.at.column, each.param.name)):
+        name, kind = source_name(shortage.param.name), shortage.param.plain
+        yield ShortageFigures(shortage.action, name, str(kind), machine.layout.last(kind), shortage.at)
 
 
 def coverage(

@@ -46,6 +46,20 @@ class RuleFigures:
 
 
 @attrs.frozen
+class ShortageFigures:
+    """A parameter that had no value left: in some state a rule of the action asked for more than ``last``.
+
+    ``last``: the last value that the parameter's type has in the scope. ``at``: the rule.
+    """
+
+    action: str
+    parameter: str
+    type: str
+    last: int
+    at: Place
+
+
+@attrs.frozen
 class WitnessFigures:
     """A witness (a state that must be reachable) and a run to it, or None if no run reached it.
 
@@ -100,6 +114,7 @@ class Figures(Coverage):
     - ``widest_level``: the largest number of states at one depth.
     - ``waiting``: number of states that were not expanded.
     - ``cut_ends``: number of states that have no step because a bound cut one. They are no deadlocks.
+    - ``shortages``: the parameters that had no value left. With more values there would be more steps.
     """
 
     distinct: int
@@ -110,6 +125,7 @@ class Figures(Coverage):
     waiting: int
     group_order: int
     cut_ends: int = 0
+    shortages: tuple[ShortageFigures, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -122,6 +138,7 @@ class Figures(Coverage):
             "group_order": self.group_order,
             **super().to_json(),
             "cut_ends": self.cut_ends,
+            "shortages": [as_json(each) for each in self.shortages],
         }
 
 

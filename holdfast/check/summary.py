@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
-from holdfast.check.result import VIOLATION, Answer, Coverage, Result
+from holdfast.check.result import VIOLATION, Answer, Coverage, Result, ShortageFigures
 from holdfast.trace.text import WIDTH, configuration, count, render
 from holdfast.trace.trace import Claim
 
@@ -67,14 +67,21 @@ def _figures(result: Result) -> Iterator[tuple[str, str]]:
         for witness in result.witnesses
         if witness.trace is not None
     ]
-    yield from covered(result, reached)
+    yield from covered(result, reached, [_shortage(each) for each in figures.shortages])
     if figures.cut_ends:
         yield "ends", f"{count(figures.cut_ends, 'state')} without a step, because a bound cut it: no deadlock"
     yield from dropped(figures)
 
 
-def covered(result: Answer, reached: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The entries about coverage, as pairs of a name and a text; ``reached`` has a text for each reached witness."""
+def _shortage(each: ShortageFigures) -> str:
+    return f"{each.action} asks for {each.parameter} above {each.last:,}, the last {each.type} ({each.at})"
+
+
+def covered(result: Answer, reached: Sequence[str], shortages: Sequence[str] = ()) -> Iterator[tuple[str, str]]:
+    """The entries about coverage, as pairs of a name and a text.
+
+    ``reached`` has a text for each reached witness, ``shortages`` one for each parameter that had no value left.
+    """
     figures = result.figures
     widest = ", ".join(f"{name} {bits}" for name, bits in figures.widest)
     yield "state", f"{count(figures.bits, 'bit')}; widest: {widest}"
@@ -95,7 +102,10 @@ def covered(result: Answer, reached: Sequence[str]) -> Iterator[tuple[str, str]]
     if result.missing:
         yield "not reached", ", ".join(claim.title for claim in result.missing)
     cuts = [f"{action.name} by {bound} {times:,}" for action in figures.actions for bound, times in action.cuts]
-    yield "cut", ", ".join(cuts) or "nothing: no step went beyond a bound of the scope"
+    nothing = "no step, but a rule asked for more" if shortages else "nothing: no step went beyond a bound of the scope"
+    yield "cut", ", ".join(cuts) or nothing
+    if shortages:
+        yield "no value left", "; ".join(shortages)
     if figures.unshown_repeats:
         yield "repetitions", f"{figures.unshown_repeats:,} of idempotent actions were cut, and show nothing"
 

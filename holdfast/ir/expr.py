@@ -105,6 +105,9 @@ class Implies:
 
 CompareOp = Literal["==", "!=", "<", "<=", ">", ">="]
 
+MIRRORED: dict[CompareOp, CompareOp] = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+"""The comparison that holds of ``b`` and ``a`` if this one holds of ``a`` and ``b``."""
+
 
 @attrs.frozen
 class Compare:

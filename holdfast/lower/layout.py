@@ -184,6 +184,10 @@ class Layout:
             case _:
                 return self.scope.size(kind)
 
+    def last(self, kind: Scalar | Choice) -> int:
+        """The greatest value of a type of numbers."""
+        return self.codes(kind) - 1 + (kind.lo if isinstance(kind, IntType) else 0)
+
     def decode_value(self, kind: Scalar | Choice, code: int) -> Value:
         """The value that a code stands for."""
         match kind:

@@ -23,7 +23,8 @@ Table, scope tiny: exhausted, nothing violated
   evaluated       9 times: one_handle, holder_opened_last; 14 times: epochs_grow; 6 times:
                   closed_before; 4 times: close_idempotent
   witnesses       handed_over after 3 steps
-  cut             nothing: no step went beyond a bound of the scope
+  cut             no step, but a rule asked for more
+  no value left   open asks for e above 2, the last Epoch (tests/check/models/table.py:78:9)
   dropped         ghosts that nothing here reads: unread"""
 
 

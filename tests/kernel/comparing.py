@@ -105,6 +105,7 @@ class Engines:
         noted.note(notes.hits.tolist(), notes.cuts.tolist())
         yield from differing("decisive rules", noted.decisive_in, interpreter.statistics.decisive_in)
         yield from differing("cuts", noted.cuts, interpreter.statistics.cuts)
+        yield from differing("shortages", set(noted.shortages), set(interpreter.statistics.shortages))
         taken = Counter(index for index, _, _ in steps)
         yield from differing("taken", Counter(dict(enumerate(notes.taken.tolist()))), taken)
         yield from differing("rows in partitions where the store does not begin", strayed, [])

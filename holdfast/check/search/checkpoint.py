@@ -25,7 +25,7 @@ from holdfast.lower.kernel.store import Store
 from holdfast.runs.rebuilding import Discovery
 from holdfast.runs.selection import DEADLOCK, idempotence
 
-VERSION = 3
+VERSION = 4
 
 
 @attrs.define

@@ -16,7 +16,7 @@ import numpy as np
 
 from holdfast.ir.errors import Place, UsageError
 from holdfast.ir.stmt import Require
-from holdfast.ir.system import Action
+from holdfast.ir.system import Action, Param
 from holdfast.ir.types import BUDGET
 from holdfast.lower.kernel.build import build
 from holdfast.lower.kernel.kernel import Words
@@ -122,6 +122,9 @@ class _StepOutcome:
 
     def note(self, label: str) -> str | None:  # noqa: ARG002 - as above
         return None
+
+    def shortage(self, param: Param, at: Place) -> list[str]:  # noqa: ARG002 - as above
+        return []
 
     def refuse(self, stmt: Require, leave: str) -> list[str]:  # noqa: ARG002 - the return ends the instance
         return ["return 0, s"]

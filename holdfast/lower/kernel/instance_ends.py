@@ -7,7 +7,7 @@ from typing import Protocol
 
 from holdfast.ir.errors import Place
 from holdfast.ir.stmt import Require
-from holdfast.ir.system import Action
+from holdfast.ir.system import Action, Param
 from holdfast.lower.layout import Layout
 from holdfast.lower.outcome import Cut, Refused
 from holdfast.lower.statistics import Statistics
@@ -51,6 +51,9 @@ class GatherRows:
     def refuse(self, stmt: Require, leave: str) -> list[str]:
         return [*self.decisive(stmt.label), leave]
 
+    def shortage(self, param: Param, at: Place) -> list[str]:
+        return [f"poke(notes, HITS + {self.source.statistics.shortage(self.action.name, param, at)}, 1)"]
+
     def cut(self, bound: str, at: Place | None, leave: str) -> list[str]:  # noqa: ARG002 - counts need no place
         return [f"bump(notes, CUTS + {self.source.statistics.bound(self.action.name, bound)}, 1)", leave]
 
@@ -87,6 +90,9 @@ class _Silent:
 
     def note(self, label: str) -> str | None:  # noqa: ARG002 - as above
         return None
+
+    def shortage(self, param: Param, at: Place) -> list[str]:  # noqa: ARG002 - as above
+        return []
 
 
 class JudgeRepetition(_Silent):

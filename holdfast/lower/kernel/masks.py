@@ -14,7 +14,20 @@ from typing import Protocol
 import attrs
 
 from holdfast.ir.errors import Place
-from holdfast.ir.expr import And, Compare, Expr, Implies, Name, Not, Or, Quantified, Ruled, negate, walk
+from holdfast.ir.expr import (
+    MIRRORED,
+    And,
+    Compare,
+    Expr,
+    Implies,
+    Name,
+    Not,
+    Or,
+    Quantified,
+    Ruled,
+    negate,
+    walk,
+)
 from holdfast.ir.stmt import If, Let, Require, Stmt
 from holdfast.ir.system import Action, Param
 from holdfast.ir.types import BoolType
@@ -37,9 +50,6 @@ SHIFTED = {
     "<=": "((2 << {}) - 1)", ">": "(-2 << {})",
 }  # fmt: skip
 """The mask of the arguments that compare with a code in this way. Bits beyond the last argument may be set."""
-
-MIRRORED = {"==": "==", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
-"""The comparison that holds of ``b`` and ``a`` if this one holds of ``a`` and ``b``."""
 
 
 class MaskEnds(InstanceEnds, Protocol):

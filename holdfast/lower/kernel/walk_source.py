@@ -11,7 +11,7 @@ from typing import Any
 
 from holdfast.ir.errors import Place
 from holdfast.ir.stmt import Require
-from holdfast.ir.system import Action
+from holdfast.ir.system import Action, Param
 from holdfast.ir.types import IntType, NatType, OptionalType
 from holdfast.lower.kernel.emit import KernelEmitter
 from holdfast.lower.kernel.instance_ends import CUT, DIFFERS, GatherRows
@@ -210,6 +210,9 @@ class _ListSteps(GatherRows):
     def decisive_for(self, label: str, mask: str) -> list[str]:
         """Lines that note a rule as often as a mask has bits."""
         return [f"noted_for(notes, HITS + {self.source.statistics.rule(self.action.name, label)}, {mask})"]
+
+    def shortage(self, param: Param, at: Place) -> list[str]:  # noqa: ARG002 - a run tries only some of the arguments
+        return []
 
     def cut(self, bound: str, at: Place | None, leave: str) -> list[str]:  # noqa: ARG002 - counts need no place
         return [f"bump(notes, {self.source.statistics.bound(self.action.name, bound)}, 1)", leave]

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 from holdfast.ir.errors import Place
 from holdfast.ir.expr import Expr, Name, Ruled, negate, walk
+from holdfast.ir.shortages import asks_beyond
 from holdfast.ir.stmt import (
     Assign,
     Fill,
@@ -232,9 +233,21 @@ class Emitter(PythonExpressions):
         if failed == FALSE:
             return True
         with self.when(failed):
+            self.shortages(stmt)
             for text in self.sink.refuse(stmt, self.leave):
                 self.line(text)
         return not failed.constant
+
+    def shortages(self, stmt: Require) -> None:
+        """Note each parameter of which a rule that fails asks for more than its last value."""
+        last = {name: self.layout.last(param.type) for name, param in self.ordered.items()}
+        for name, beyond in asks_beyond(stmt.cond, last):
+            note = self.sink.shortage(self.ordered[name], stmt.at)
+            test = self.expr(beyond) if note else FALSE
+            if test != FALSE:
+                with self.when(test):
+                    for text in note:
+                        self.line(text)
 
     def assign(self, stmt: Assign) -> bool:
         """Write one cell."""

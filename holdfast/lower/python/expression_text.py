@@ -33,7 +33,7 @@ from holdfast.ir.expr import (
     negate,
 )
 from holdfast.ir.system import Param
-from holdfast.ir.types import Choice, EnumType, IntType, Key, MapType, OptionalType, Plain, Scalar
+from holdfast.ir.types import Choice, EnumType, IntType, Key, MapType, NatType, OptionalType, Plain, Scalar
 from holdfast.lower.layout import Layout
 from holdfast.lower.python.names import numbered
 from holdfast.lower.python.terms import (
@@ -80,6 +80,8 @@ class PythonExpressions:
         self.layout = layout
         self.what = what
         self.names: dict[str, Term] = {}
+        self.ordered: dict[str, Param] = {}
+        """The parameters so far that are numbers, by name."""
         self.state = "s"
         self.old = "o"
         self.at: Place | None = None
@@ -151,6 +153,8 @@ class PythonExpressions:
         """Bind a parameter's name to the value whose code is ``text``."""
         value = term(text, 0, self.layout.codes(param.type) - 1)
         self.names[param.name] = add(value, literal(origin(param.type)))
+        if isinstance(param.type, NatType | IntType):
+            self.ordered[param.name] = param
 
     # Values ---------------------------------------------------------------------------------------------------
 

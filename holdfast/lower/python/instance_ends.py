@@ -6,6 +6,7 @@ from typing import Protocol
 
 from holdfast.ir.errors import Place
 from holdfast.ir.stmt import Require
+from holdfast.ir.system import Param
 from holdfast.lower.outcome import Cut, Refused
 from holdfast.lower.statistics import Statistics
 
@@ -21,6 +22,9 @@ class InstanceEnds(Protocol):
 
     def refuse(self, stmt: Require, leave: str) -> list[str]:
         """A rule failed. ``leave`` is the statement that ends the instance without a result."""
+
+    def shortage(self, param: Param, at: Place) -> list[str]:
+        """A rule asks for more than a parameter's last value; empty if that is not noted."""
 
     def cut(self, bound: str, at: Place | None, leave: str) -> list[str]:
         """The instance exceeds a bound; ``at`` is the assignment, None for a budget."""
@@ -45,6 +49,9 @@ class GatherTaken:
 
     def refuse(self, stmt: Require, leave: str) -> list[str]:
         return [*self.decisive(stmt.label), leave]
+
+    def shortage(self, param: Param, at: Place) -> list[str]:
+        return [f"HIT[{self.statistics.shortage(self.action, param, at)}] = 1"]
 
     def cut(self, bound: str, at: Place | None, leave: str) -> list[str]:  # noqa: ARG002 - counts need no place
         return [f"CUT[{self.statistics.bound(self.action, bound)}] += 1", leave]
@@ -80,6 +87,9 @@ class ReturnOutcome:
 
     def refuse(self, stmt: Require, leave: str) -> list[str]:  # noqa: ARG002 - the return ends the instance
         return self._answer(Refused(stmt.label, stmt.error, stmt.at))
+
+    def shortage(self, param: Param, at: Place) -> list[str]:  # noqa: ARG002 - nothing is noted
+        return []
 
     def cut(self, bound: str, at: Place | None, leave: str) -> list[str]:  # noqa: ARG002 - as above
         return self._answer(Cut(bound, at))

@@ -13,6 +13,7 @@ import attrs
 import z3
 
 from holdfast.ir.expr import (
+    MIRRORED,
     And,
     Arithmetic,
     Compare,
@@ -59,8 +60,6 @@ COMPARISONS: Mapping[str, Callable[[int, int], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-
-MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 MOST_COUNTED = 4
 """The largest number with which a count over a sort without a size may be compared.
