@@ -11,7 +11,7 @@ import attrs
 from holdfast.ir.errors import Place, UsageError
 from holdfast.ir.expr import Expr
 from holdfast.ir.stmt import Let, Stmt
-from holdfast.ir.types import Choice, EnumType, IntType, Key, MapType, NatType, Plain, Scalar, SortType
+from holdfast.ir.types import BoolType, Choice, EnumType, IntType, Key, MapType, NatType, Plain, Scalar, SortType
 
 PropertyKind = Literal[
     "invariant", "step", "leads_to", "always_eventually", "eventually_always", "witness", "lemma", "assume", "final"
@@ -155,6 +155,8 @@ class Scope:
     def size(self, key: Key) -> int:
         """The number of values of a key type in this scope."""
         match key:
+            case BoolType():
+                return 2
             case EnumType(members=members):
                 return len(members)
             case SortType(name):

@@ -99,8 +99,8 @@ Plain = BoolType | EnumType | SortType | NatType | IntType
 Scalar = Plain | OptionalType
 """The types of cells."""
 
-Key = EnumType | SortType | NatType
-"""The types of map keys and of the domains of loops."""
+Key = EnumType | SortType | NatType | BoolType
+"""The types of map keys and of the domains of loops. A bool is one only as a part of a record."""
 
 
 @attrs.frozen

@@ -17,7 +17,7 @@ OWN = ("__init__", "__new__", "__post_init__", "__eq__", "__hash__", "__getattri
 class Record(metaclass=_Domain):
     """Values with named parts: ``class Vote(Record): ...`` with an annotation for each part, as in ``term: Term``.
 
-    A part has a type that can be a key. Equal parts make equal records.
+    A part is a Sort, a Nat, an Enum or a bool. Equal parts make equal records.
     """
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -30,7 +30,7 @@ class Record(metaclass=_Domain):
     @classmethod
     def elements(cls) -> list[Self]:
         """All records in the universe in force, the last part changing fastest."""
-        kinds = parts_of(cls).values()
+        kinds = ((False, True) if kind is bool else kind for kind in parts_of(cls).values())
         return [cls(*parts) for parts in itertools.product(*kinds)]
 
 

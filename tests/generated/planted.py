@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import attrs
@@ -15,13 +15,13 @@ from holdfast.ir import system
 from holdfast.ir.compile import checks, comparisons, key_bounds, memberships, model, properties, records, sequences
 from holdfast.ir.expr import TRUE, And, Compare, Expr, IfElse, IsNone, Lit, MapRead, Not, Unwrap, Wrap
 from holdfast.ir.stmt import is_check
-from holdfast.ir.types import INT, MapType, NatType, NumberType, OptionalType
+from holdfast.ir.types import BOOL, INT, MapType, NatType, NumberType, OptionalType
 from holdfast.lower.kernel import build, emit, source
 from holdfast.lower.python import expression_text
 from holdfast.lower.smt import unbounded_universe
 from holdfast.lower.tla import bodies as tla_bodies
 from holdfast.lower.tla import expression_text as tla_expressions
-from tests.generated.small import FROM, FROM_MAPS, FROM_POOLS, FROM_SEQUENCES
+from tests.generated.small import FROM, FROM_ANSWERS, FROM_MAPS, FROM_POOLS, FROM_SEQUENCES
 
 Patch = pytest.MonkeyPatch
 
@@ -257,6 +257,22 @@ def whole_members(patch: Patch) -> None:
     patch.setattr(tla_expressions.Globals, "domain", domain)
 
 
+def true_parts(patch: Patch) -> None:
+    """A loop over records visits only those whose truth values are true."""
+    real = expression_text.PythonExpressions.elements
+
+    def elements(text: Any, var: str, domain: Any) -> Iterator[int]:
+        yield from (code for code in real(text, var, domain) if domain != BOOL or code)
+
+    patch.setattr(expression_text.PythonExpressions, "elements", elements)
+
+
+def true_messages(patch: Patch) -> None:
+    """A part of a record that is a truth value is true, for the module of TLA+."""
+    real = tla_expressions.Globals.domain
+    patch.setattr(tla_expressions.Globals, "domain", lambda at, kind: "{TRUE}" if kind == BOOL else real(at, kind))
+
+
 def endless_pools(patch: Patch) -> None:
     """Nothing checks the bound of a pool."""
     patch.setattr(emit.Emitter, "limited", lambda *_: True)
@@ -303,6 +319,8 @@ FAULTS = (
     Fault(whole_members, "tlc", range(FROM_MAPS + 8, FROM_MAPS + 9)),
     Fault(endless_pools, "interpreter", range(FROM_POOLS, FROM_POOLS + 2)),
     Fault(one_member_more, "kernel-text", range(FROM_POOLS, FROM_POOLS + 2)),
+    Fault(true_parts, "interpreter", range(FROM_ANSWERS + 9, FROM_ANSWERS + 10)),
+    Fault(true_messages, "tlc", range(FROM_ANSWERS, FROM_ANSWERS + 3)),
     Fault(one_name, "interpreter", range(153, 158)),
     Fault(dropped_tests, "tlc", range(178, 182)),
     Fault(unbounded_module, "tlc", range(FROM + 1, FROM + 3)),

@@ -34,6 +34,7 @@ from tests.differential.vocabulary import (
 )
 from tests.generated.names import colliding
 from tests.generated.pieces import PIECES
+from tests.generated.pieces_answers import ANSWERS
 from tests.generated.pieces_keys import KEYED
 from tests.generated.pieces_maps import MAPS
 from tests.generated.pieces_pools import POOLS
@@ -131,7 +132,7 @@ class Small(Writer):
         """The number of a Sort's elements, of a Nat's values, or of a record's."""
         if kind in self.parts:
             return math.prod(map(self.codes, self.parts[kind]))
-        return self.sizes[kind] + (kind in self.words.nats)
+        return 2 if kind == BOOL else self.sizes[kind] + (kind in self.words.nats)
 
     # Written by chance ----------------------------------------------------------------------------------------
 
@@ -268,9 +269,19 @@ FROM_MAPS = 3_000_000
 FROM_POOLS = 4_000_000
 """The first seed whose model has pools."""
 
+FROM_ANSWERS = 5_000_000
+"""The first seed whose model has records with truth values."""
+
 
 def model_of(seed: int) -> str:
     """The source of the model that a seed stands for; it has one scope, ``tiny``."""
-    firsts = ((FROM_POOLS, POOLS), (FROM_MAPS, MAPS), (FROM_SEQUENCES, SEQUENCES), (FROM, KEYED), (0, PIECES))
+    firsts = (
+        (FROM_ANSWERS, ANSWERS),
+        (FROM_POOLS, POOLS),
+        (FROM_MAPS, MAPS),
+        (FROM_SEQUENCES, SEQUENCES),
+        (FROM, KEYED),
+        (0, PIECES),
+    )
     pieces = next(pieces for first, pieces in firsts if seed >= first)
     return Small(Choices(random.Random(seed)), pieces).source()

@@ -10,13 +10,13 @@ import pytest
 
 from tests.generated.case import case_of
 from tests.generated.comparing import compare, reduced_model
-from tests.generated.small import FROM, FROM_MAPS, FROM_POOLS, FROM_SEQUENCES, model_of
+from tests.generated.small import FROM, FROM_ANSWERS, FROM_MAPS, FROM_POOLS, FROM_SEQUENCES, model_of
 
 QUICK = ("interpreter", "kernel-text", "live", "prove", "mutate", "resume")
 """The engines of the quick tier, which the slow tier asks about hundreds of models."""
 
-SAMPLE, KEYED, SEQUENCES, MAPS, POOLS = 25, 15, 12, 10, 8
-"""The numbers of models in the quick tier: of any, and of those with computed keys, sequences, whole maps and pools."""
+SAMPLE, KEYED, SEQUENCES, MAPS, POOLS, ANSWERS = 25, 15, 12, 10, 8, 8
+"""The numbers of models in the quick tier: of any, and of each kind, in the order of the tests below."""
 
 NIGHTLY = 600
 
@@ -55,6 +55,11 @@ def test_engines_agree_with_the_oracle_on_pools() -> None:
     assert wrong(range(FROM_POOLS, FROM_POOLS + POOLS), QUICK) == []
 
 
+def test_engines_agree_with_the_oracle_on_truth_values_in_records() -> None:
+    """On a sample of models with truth values in records, all engines agree."""
+    assert wrong(range(FROM_ANSWERS, FROM_ANSWERS + ANSWERS), QUICK) == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "first",
@@ -64,10 +69,11 @@ def test_engines_agree_with_the_oracle_on_pools() -> None:
         FROM_MAPS,
         FROM_MAPS + 50,
         FROM_POOLS,
+        FROM_ANSWERS,
     ],
 )
 def test_engines_agree_with_the_oracle_on_many_of_a_kind(first: int) -> None:
-    """On hundreds of models with computed keys, sequences, whole maps or pools, all engines agree."""
+    """On hundreds of models of each kind, all engines agree."""
     assert wrong(range(first, first + 50), QUICK) == []
 
 
@@ -81,12 +87,13 @@ def test_engines_agree_with_the_oracle_on_many(part: int) -> None:
 
 @pytest.mark.slow
 def test_tlc_agrees_with_the_oracle() -> None:
-    """TLC finds what the oracle finds on seventy models."""
+    """TLC finds what the oracle finds on eighty models."""
     kinds = (
         *range(FROM, FROM + 15),
         *range(FROM_SEQUENCES, FROM_SEQUENCES + 15),
         *range(FROM_MAPS, FROM_MAPS + 10),
         *range(FROM_POOLS, FROM_POOLS + 6),
+        *range(FROM_ANSWERS, FROM_ANSWERS + 6),
     )
     assert wrong((*range(1, 31), *kinds), ("tlc",)) == []
 
@@ -99,6 +106,7 @@ def test_machine_code_agrees_with_the_interpreter() -> None:
         *range(FROM_SEQUENCES, FROM_SEQUENCES + 15),
         *range(FROM_MAPS, FROM_MAPS + 10),
         *range(FROM_POOLS, FROM_POOLS + 6),
+        *range(FROM_ANSWERS, FROM_ANSWERS + 6),
     )
     assert wrong((*range(1, 21), *kinds, BEYOND), ("machine",)) == []
 

@@ -75,6 +75,11 @@ def test_a_compiled_kernel_agrees_on_pools() -> None:
     compare(compile_model(load_model(str(MODELS / "pools.py"))), states=30)
 
 
+def test_a_compiled_kernel_agrees_on_truth_values_in_records() -> None:
+    """Nothing differs on a model whose records have truth values as parts."""
+    compare(compile_model(load_model(str(MODELS / "answers.py"))), states=30)
+
+
 def test_a_compiled_kernel_agrees_on_whole_maps() -> None:
     """Nothing differs on a model whose parameters are whole maps and relations."""
     compare(compile_model(load_model(str(MODELS / "quorums.py"))), states=30)

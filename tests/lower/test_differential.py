@@ -38,6 +38,13 @@ CASES = {
     "queues without rules": ("queues.py", "default", (), ("QU-01", "QU-02", "QU-05", "QU-06", "QU-09")),
     "bags": ("bags.py", "tiny", (), ()),
     "larger bags": ("bags.py", "default", (), ("BA-01", "BA-03", "BA-04")),
+    "answers": ("answers.py", "default", (), ()),
+    "answers without rules": (
+        "answers.py",
+        "tiny",
+        (),
+        ("AN-01", "AN-02", "AN-03", "AN-04", "AN-05", "AN-06", "AN-08"),
+    ),
     "pools": ("pools.py", "default", (), ()),
     "pools without rules": ("pools.py", "default", (), ("PO-01", "PO-04", "PO-05", "PO-06", "PO-08")),
     "quorums": ("quorums.py", "tiny", (), ()),

@@ -15,9 +15,10 @@ from holdfast.ir.expr import TRUE, Compare, Expr, Fold, Lit, MapRead, Quantified
 from holdfast.ir.load import load_model
 from holdfast.ir.stmt import Assign, Fill, For, If, Stmt, is_check
 from holdfast.ir.system import System
-from holdfast.ir.types import MapType
+from holdfast.ir.types import BOOL, MapType
 from holdfast.lower.smt.bodies import BodyFormulas, Execution, written_places
 from holdfast.lower.smt.formulas import Bindings, FormulaWriter
+from holdfast.lower.smt.sized_universe import SizedUniverse
 from holdfast.lower.smt.state import State
 from holdfast.lower.smt.values import Maybe, Plain, Value, same
 from tests.smt.comparing import Comparison
@@ -258,6 +259,20 @@ def test_a_whole_map_at_another_key_is_caught() -> None:
 
     assert is_noticed(quorums, FirstKey)
     assert not is_noticed(quorums, FormulaWriter)
+
+
+def test_a_cell_of_another_truth_value_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The comparison notices formulas in which a key that is a truth value has the cell of False."""
+    answers = compile_model(load_model(str(MODELS / "lower/models/answers.py")))
+    real = SizedUniverse.key
+
+    def differs() -> bool:
+        compared = Comparison(answers, answers.scopes["tiny"])
+        return any(compared.differences(random.Random(5), states=6, arguments=8))
+
+    assert not differs()
+    monkeypatch.setattr(SizedUniverse, "key", lambda at, kind, code: real(at, kind, 0 if kind == BOOL else code))
+    assert differs()
 
 
 def test_there_are_faults() -> None:

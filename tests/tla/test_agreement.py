@@ -175,6 +175,15 @@ def test_every_step_with_pools_is_the_same(tools: Tools) -> None:
     assert reached_by_tlc(tools, specification) == ours
 
 
+def test_every_step_with_truth_values_in_records_is_the_same(tools: Tools) -> None:
+    """Records whose parts are truth values give equal states and steps."""
+    system = system_of("tests/lower/models/answers.py")
+    specification = Specification.of(system, system.scope("tiny"), "answers")
+    ours = reached_by_search(system, system.scope("tiny"), specification.signature.ghosts, 100_000)
+    assert ours is not None
+    assert reached_by_tlc(tools, specification) == ours
+
+
 @pytest.mark.parametrize("sizes", [{"Acceptor": 2, "Value": 1, "Round": 1}], ids=str)
 def test_every_step_with_whole_maps_is_the_same(tools: Tools, sizes: dict[str, int]) -> None:
     """Parameters that are maps, and starts that choose them, give equal states and steps."""

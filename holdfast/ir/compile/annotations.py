@@ -13,7 +13,19 @@ from holdfast.ir.compile import type_remedies
 from holdfast.ir.compile.source import Module
 from holdfast.ir.errors import ModelError
 from holdfast.ir.marks import MARK
-from holdfast.ir.types import BOOL, BUDGET, EnumType, IntType, Key, NatType, OptionalType, Plain, Scalar, SortType
+from holdfast.ir.types import (
+    BOOL,
+    BUDGET,
+    BoolType,
+    EnumType,
+    IntType,
+    Key,
+    NatType,
+    OptionalType,
+    Plain,
+    Scalar,
+    SortType,
+)
 
 BUILTINS: dict[str, object] = {
     kind.__name__: kind for kind in (bool, int, float, str, bytes, tuple, list, dict, set, frozenset, object)
@@ -75,7 +87,7 @@ class Types:
         return made
 
     def record(self, cls: object, module: Module, node: ast.AST) -> RecordType | None:
-        """The record that a class declares, or None. Raises ModelError for a part that cannot be a key."""
+        """The record that a class declares, or None. Raises ModelError for a part that cannot be one."""
         if not isinstance(cls, type) or getattr(cls, MARK, None) != "record":
             return None
         if MARK in vars(cls):
@@ -95,12 +107,12 @@ class Types:
         return self.record(resolve(node, module), module, node) if isinstance(node, ast.Name | ast.Attribute) else None
 
     def _part(self, cls: type, name: str, hint: object, module: Module, node: ast.AST) -> Key:
-        kind = None if hint is bool or not isinstance(hint, type) else self.of_class(hint, module, node)
-        if isinstance(kind, SortType | NatType | EnumType):
+        kind = self.of_class(hint, module, node) if isinstance(hint, type) else None
+        if isinstance(kind, SortType | NatType | EnumType | BoolType):
             return kind
         shown = " | ".join(getattr(each, "__name__", str(each)) for each in get_args(hint) or [hint])
         shown = shown.replace("NoneType", "None")
-        remedy = "use a Sort, a Nat or an Enum; for a truth value, an Enum with two members"
+        remedy = "use a Sort, a Nat, an Enum or bool"
         return module.refuse(node, f"{cls.__name__}.{name} is {shown}, which cannot be a key", remedy)
 
 

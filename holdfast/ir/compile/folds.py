@@ -27,7 +27,7 @@ from holdfast.ir.expr import (
     Lit,
     Quantified,
 )
-from holdfast.ir.types import EnumType, IntType, NatType, NumberType, OptionalType, SortType
+from holdfast.ir.types import IntType, Key, NatType, NumberType, OptionalType
 
 
 def _number(compiler: Compiler, node: ast.expr, env: Env) -> Expr:
@@ -105,11 +105,9 @@ def _generator(node: ast.Call, env: Env) -> ast.GeneratorExp:
     return env.module.refuse(node, f"{name} needs a generator", f"write {name}(... for x in Sort)")
 
 
-def _bindings(
-    compiler: Compiler, node: ast.GeneratorExp, env: Env
-) -> tuple[list[tuple[str, SortType | NatType | EnumType, Expr]], Env]:
+def _bindings(compiler: Compiler, node: ast.GeneratorExp, env: Env) -> tuple[list[tuple[str, Key, Expr]], Env]:
     """The variables of a comprehension with their domains and filters, and the environment inside."""
-    found: list[tuple[str, SortType | NatType | EnumType, Expr]] = []
+    found: list[tuple[str, Key, Expr]] = []
     targets = [part.target.id for part in node.generators if isinstance(part.target, ast.Name)]
     for position, part in enumerate(node.generators):
         if not isinstance(part.target, ast.Name) or part.is_async:

@@ -67,6 +67,7 @@ def length(compiler: Compiler, node: ast.Call, env: Env) -> Expr:
         return Lit(len(kind.members), INT)
     if isinstance(kind, NatType):
         return Arithmetic("+", (_last(compiler, kind), ONE), INT)
+    assert isinstance(kind, SortType), "a bool is no domain of its own"
     return _count(compiler, kind)
 
 

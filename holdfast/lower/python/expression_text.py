@@ -33,7 +33,7 @@ from holdfast.ir.expr import (
     negate,
 )
 from holdfast.ir.system import Param
-from holdfast.ir.types import Choice, EnumType, IntType, Key, MapType, NatType, OptionalType, Plain, Scalar
+from holdfast.ir.types import BoolType, Choice, EnumType, IntType, Key, MapType, NatType, OptionalType, Plain, Scalar
 from holdfast.lower.layout import Layout
 from holdfast.lower.python.names import numbered
 from holdfast.lower.python.terms import (
@@ -215,6 +215,9 @@ class PythonExpressions:
         found = literal(0)
         for kind, key in zip(kinds, keys, strict=True):
             size, value = self.layout.scope.size(kind), self.expr(key)
+            if isinstance(kind, BoolType) and not value.constant:
+                # A condition gives a bool, and a kernel adds numbers only.
+                value = truth(f"int({value.text})")
             if not isinstance(key, Lit):
                 value = nearest(value, size - 1)
             if not 0 <= value.lo <= value.hi < size:

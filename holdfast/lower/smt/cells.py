@@ -36,7 +36,7 @@ def indices(universe: SizedUniverse, var: Var) -> Iterator[tuple[int, ...]]:
 def cells_of(universe: SizedUniverse, variables: Sequence[Var], state: State) -> list[CellTerm]:
     """The cells of a state of formulas, in the order of a layout."""
     return [
-        CellTerm(var, index, state.read(var.name, [universe.word(code) for code in index]))
+        CellTerm(var, index, state.read(var.name, universe.place(var.keys, index)))
         for var in variables
         for index in indices(universe, var)
     ]

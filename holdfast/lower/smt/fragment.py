@@ -98,7 +98,7 @@ def _of_function(keys: Sequence[Key], value: Scalar, why: str) -> Iterator[Edge]
     kind = value.of if isinstance(value, OptionalType) else value
     if not isinstance(kind, BoolType | EnumType | IntType):
         for key in keys:
-            if not isinstance(key, EnumType):
+            if not isinstance(key, BoolType | EnumType):
                 yield Edge(key.name, kind.name, why)
 
 

@@ -18,7 +18,7 @@ import z3
 
 from holdfast.ir.expr import Expr
 from holdfast.ir.system import Param
-from holdfast.ir.types import EnumType, NatType, SortType
+from holdfast.ir.types import IntType, MapType
 from holdfast.lower.smt.formulas import Bindings
 from holdfast.lower.smt.sized_universe import SizedUniverse
 from holdfast.lower.smt.solve import checked, limit
@@ -126,7 +126,7 @@ class Clauses:
     def _choices(self) -> Iterator[dict[str, Value]]:
         """Every choice of elements for the names."""
         kinds = [param.type for param in self.names]
-        listed = [self.universe.elements(kind) for kind in kinds if isinstance(kind, SortType | NatType | EnumType)]
+        listed = [self.universe.elements(kind) for kind in kinds if not isinstance(kind, IntType | MapType)]
         for chosen in itertools.product(*listed):
             yield dict(zip((param.name for param in self.names), chosen, strict=True))
 

@@ -214,7 +214,7 @@ class Solution:
         ranges = [range(self.universe.codes(key)) for key in param.type.keys]
         indices = itertools.product(*ranges)
         read = step.maps[param.name]
-        return [(param.type.value, read([self.universe.word(code) for code in index])) for index in indices]
+        return [(param.type.value, read(self.universe.place(param.type.keys, index))) for index in indices]
 
     def _code(self, model: z3.ModelRef, digits: list[tuple[Scalar, Value]]) -> int:
         """The code of an argument."""

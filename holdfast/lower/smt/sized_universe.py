@@ -19,7 +19,7 @@ from holdfast.ir.types import Plain as PlainType
 from holdfast.lower.smt.extent import width
 from holdfast.lower.smt.symbols import Symbol
 from holdfast.lower.smt.universe import Keys, Universe
-from holdfast.lower.smt.values import choice, conjunction, is_true, same
+from holdfast.lower.smt.values import choice, conjunction, is_false, is_true, same, truth
 
 
 class SizedUniverse(Universe):
@@ -56,7 +56,15 @@ class SizedUniverse(Universe):
         return z3.BitVecVal(value, self.width, self.ctx)
 
     def elements(self, kind: Key) -> list[z3.ExprRef]:
-        return [self.word(code) for code in range(self.codes(kind))]
+        return [self.key(kind, code) for code in range(self.codes(kind))]
+
+    def key(self, kind: Key, code: int) -> z3.ExprRef:
+        """The value of a key that has a code."""
+        return truth(bool(code), self.ctx) if isinstance(kind, BoolType) else self.word(code)
+
+    def place(self, kinds: Sequence[Key], index: Sequence[int]) -> list[z3.ExprRef]:
+        """The values of the keys of a cell."""
+        return [self.key(kind, code) for kind, code in zip(kinds, index, strict=True)]
 
     def within(self, value: z3.ExprRef, kind: PlainType) -> z3.BoolRef:
         if isinstance(kind, BoolType):
@@ -104,14 +112,16 @@ class SizedUniverse(Universe):
         def read(found: Keys, index: tuple[int, ...] = ()) -> z3.ExprRef:
             if len(index) == len(keys):
                 return cells[index]
-            key, size = found[len(index)], self.codes(keys[len(index)])
+            key, kind, size = found[len(index)], keys[len(index)], self.codes(keys[len(index)])
+            if is_true(key) or is_false(key):
+                return read(found, (*index, int(is_true(key))))
             if z3.is_bv_value(key):
                 # A key beyond the size has no cell. The step is cut in any case, so any cell will do.
                 return read(found, (*index, max(0, min(key.as_signed_long(), size - 1))))
             # Nested choices over all codes of the key. The last code is the default and needs no test.
             term = read(found, (*index, size - 1))
             for code in reversed(range(size - 1)):
-                term = choice(same(key, self.word(code)), read(found, (*index, code)), term)
+                term = choice(same(key, self.key(kind, code)), read(found, (*index, code)), term)
             return term
 
         return read

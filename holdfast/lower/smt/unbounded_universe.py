@@ -77,6 +77,8 @@ class UnboundedUniverse(Universe):
         return self.symbols.constant(Symbol("number", (name, str(value))), sort)
 
     def elements(self, kind: Key) -> list[z3.ExprRef] | None:
+        if isinstance(kind, BoolType):
+            return [self.false, self.true]
         return self._members[kind.name] if isinstance(kind, EnumType) else None
 
     def within(self, value: z3.ExprRef, kind: PlainType) -> z3.BoolRef:
@@ -168,7 +170,7 @@ class UnboundedUniverse(Universe):
         claim = z3.substitute(claim, *zip((one, other, *around), places, strict=True))
         one, other, *keys = places
         # Two types may have one sort, as two Nats that are integers. Their greatest values differ.
-        found = kind.name, claim.get_id()
+        found = str(kind), claim.get_id()
         if found not in self._best:
             symbol = Symbol("best", (stem, str(len(self._best))))
             made = self.symbols.function(symbol, *(key.sort() for key in keys), self.sort(kind))

@@ -156,7 +156,7 @@ class Ground:
         for var in self.frame.system.variables:
             if nat_of(var.value) == nat and var.name not in self.frame.dropped:
                 yield prod(
-                    sizes[key.name] if isinstance(key, SortType) else len(key.members)
+                    sizes[key.name] if isinstance(key, SortType) else self.layout.codes(key)
                     for key in var.keys
                     if not isinstance(key, NatType)
                 )

@@ -142,6 +142,8 @@ class LogNames:
             if not text.removeprefix("-").isdecimal() or len(text) > 20:
                 damaged(at, f"{what} has the key {shown(text)}", f"it is {_choices(kind)}")
             return self.value(kind, int(text), at, what)
+        if type(kind) is BoolType:
+            return self.value(kind, {"true": True, "false": False}.get(text, text), at, what)
         return self.value(kind, text, at, what)
 
     def _key_value(self, kind: SortType, text: str, at: Place, what: str) -> Json:
