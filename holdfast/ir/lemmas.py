@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
+from holdfast.ir.implied_lemmas import with_implied_lemmas
 from holdfast.ir.load import WithLemmas
-from holdfast.ir.sequence_lemmas import with_sequence_lemmas
 from holdfast.ir.system import System
 
 
@@ -25,7 +25,7 @@ def compile_with_lemmas(found: WithLemmas, variants: Sequence[str] = ()) -> Syst
                 f"{found.lemmas_from}: {system.name} changes {changed} of {found.extends.__name__}; a class of lemmas "
                 "adds lemmas and helpers, so change the model itself"
             )
-    return with_sequence_lemmas(system)
+    return with_implied_lemmas(system)
 
 
 def _changes(model: System, extended: System) -> Iterator[str]:

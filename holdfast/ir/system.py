@@ -29,7 +29,8 @@ class Var:
 
     ``constant``: no action writes the variable. ``given``: no initial condition writes it either, so its value comes
     from the scope. A sequence is two variables: its entries (``entries_of``), which are None from its length on, and
-    its length (``length_of``). Entries that are records have a variable for each part: ``log_term`` for ``term``.
+    its length (``length_of``). Entries that are records have a variable for each part: ``log_term`` for ``term``. So
+    have values that are records (``part_of``: the field).
     """
 
     name: str
@@ -41,6 +42,7 @@ class Var:
     at: Place
     length_of: str | None = None
     entries_of: str | None = None
+    part_of: str | None = None
     most: NatType | None = None
     """For a pool, the Nat whose bound is the greatest number of members."""
 

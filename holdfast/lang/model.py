@@ -292,6 +292,8 @@ def _admit(kind: Any) -> Callable[[Any], None]:
         parts = {name: _admit(part) for name, part in parts_of(plain).items()}
 
         def admit_parts(value: Any) -> None:
+            if value is None:
+                return
             for name, admit_part in parts.items():
                 admit_part(getattr(value, name))
 

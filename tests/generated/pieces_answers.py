@@ -1,4 +1,4 @@
-"""Small protocols whose messages carry a truth value: votes and their refusals."""
+"""Small protocols with records that carry a truth value, as messages and as values of fields."""
 
 from __future__ import annotations
 
@@ -42,4 +42,38 @@ def ballots(make: Setting) -> None:
     make.claim("witness", "both", f"any(k.granted and {answer}(k.src, False, k.at) in {sent} for k in {sent})")
 
 
-ANSWERS: tuple[Piece, ...] = (ballots,)
+def holders(make: Setting) -> None:
+    """Nodes hold records, which may be None: they take, swap and drop them."""
+    sort, nat = make.sort(), make.nat()
+    vote = make.record("Vote", {"src": sort, "granted": BOOL, "at": nat})
+    mark = make.record("Mark", {"granted": BOOL, "at": nat})
+    last = make.field("last", (), mark, f"{mark}(False, {nat}(0))", of_records=True)
+    held = make.field("held", (sort,), f"{vote} | None", "None", of_records=True)
+    best = make.field("best", (), f"{vote} | None", "None", of_records=True)
+    at = make.one(f"{last}.at", f"{last}.at + 1", f"{nat}(0)")
+    made = f"{vote}(n, {make.one(f'{last}.granted', f'not {last}.granted', 'True')}, {at})"
+    guard = make.require(make.one(f"{held}[n] is None", f"{held}[n] is None or {held}[n] != {best}", f"{best} is None"))
+    crossed = f"{last} = {mark}({last}.at == 0, {nat}(1) if {last}.granted else {nat}(0))"
+    again = make.one(crossed, f"{best} = {held}[n]", f"{held}[n] = {best}")
+    make.action("vote", (("n", sort),), [guard, f"{held}[n] = {made}", again])
+    pass_on = make.choices.one(
+        (
+            [f"mine = {held}[n]", f"{held}[n] = {held}[m]", f"{held}[m] = mine"],
+            [f"if {best} is not None:", f"    {held}[{best}.src] = {best}", f"    {best} = {held}[n]"],
+            [f"for x in {sort}:", f"    if {held}[x] == {best} and x != n:", f"        {held}[x] = None"],
+        )
+    )
+    make.action("pass_on", (("n", sort), ("m", sort)), pass_on)
+    drop = make.choices.one(
+        (
+            [make.require(f"{held}[v.src] == v"), f"{held}[v.src] = None", f"{last} = {mark}(v.granted, v.at)"],
+            [make.require(f"{best} != v"), f"{best} = v", f"{held}.fill({make.one('v', 'None', best)})"],
+        )
+    )
+    make.action("drop", (("v", vote),), drop)
+    make.claim("invariant", "own", f"all({held}[x] is None or {held}[x].src == x for x in {sort})")
+    make.claim("invariant", "low", make.one(f"{best} is None or {best}.at <= {last}.at", f"{last}.at == 0"))
+    make.claim("witness", "full", f"all({held}[x] is not None for x in {sort}) and {last}.granted")
+
+
+ANSWERS: tuple[Piece, ...] = (ballots, holders)

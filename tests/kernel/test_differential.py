@@ -80,6 +80,11 @@ def test_a_compiled_kernel_agrees_on_truth_values_in_records() -> None:
     compare(compile_model(load_model(str(MODELS / "answers.py"))), states=30)
 
 
+def test_a_compiled_kernel_agrees_on_fields_that_hold_records() -> None:
+    """Nothing differs on a model whose fields and maps hold records."""
+    compare(compile_model(load_model(str(MODELS / "holders.py"))), states=30)
+
+
 def test_a_compiled_kernel_agrees_on_whole_maps() -> None:
     """Nothing differs on a model whose parameters are whole maps and relations."""
     compare(compile_model(load_model(str(MODELS / "quorums.py"))), states=30)

@@ -95,11 +95,11 @@ def test_a_local_is_no_fill(build: Build) -> None:
 
 
 PROSE = {"at", "doc", "ids"}
-DERIVED = {"premise", "constant", "given", "length_of", "entries_of", "most", "record"}
+DERIVED = {"premise", "constant", "given", "length_of", "entries_of", "part_of", "most", "record"}
 """Attributes that follow from others: the premise from the expression, the rest from who writes a variable.
 
-``length_of``, ``entries_of`` and ``record`` say how a model by hand holds its values, and change no step. The actions
-that fill a pool have its bound, ``most``.
+``length_of``, ``entries_of``, ``part_of`` and ``record`` say how a model by hand holds its values, and change no step.
+The actions that fill a pool have its bound, ``most``.
 """
 
 

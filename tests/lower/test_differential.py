@@ -45,6 +45,8 @@ CASES = {
         (),
         ("AN-01", "AN-02", "AN-03", "AN-04", "AN-05", "AN-06", "AN-08"),
     ),
+    "holders": ("holders.py", "default", (), ()),
+    "holders without rules": ("holders.py", "default", ("generous",), ("HO-01", "HO-02", "HO-04", "HO-05", "HO-06")),
     "pools": ("pools.py", "default", (), ()),
     "pools without rules": ("pools.py", "default", (), ("PO-01", "PO-04", "PO-05", "PO-06", "PO-08")),
     "quorums": ("quorums.py", "tiny", (), ()),

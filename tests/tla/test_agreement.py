@@ -175,10 +175,11 @@ def test_every_step_with_pools_is_the_same(tools: Tools) -> None:
     assert reached_by_tlc(tools, specification) == ours
 
 
-def test_every_step_with_truth_values_in_records_is_the_same(tools: Tools) -> None:
-    """Records whose parts are truth values give equal states and steps."""
-    system = system_of("tests/lower/models/answers.py")
-    specification = Specification.of(system, system.scope("tiny"), "answers")
+@pytest.mark.parametrize("model", ["answers", "holders"])
+def test_every_step_with_records_is_the_same(tools: Tools, model: str) -> None:
+    """Records whose parts are truth values, and fields that hold records, give equal states and steps."""
+    system = system_of(f"tests/lower/models/{model}.py")
+    specification = Specification.of(system, system.scope("tiny"), model)
     ours = reached_by_search(system, system.scope("tiny"), specification.signature.ghosts, 100_000)
     assert ours is not None
     assert reached_by_tlc(tools, specification) == ours

@@ -22,7 +22,7 @@ from holdfast.check.prove.result import ProofResult, PropertyProof, Suggestion
 from holdfast.check.result import HOLDS, OUT_OF_BUDGET, UNSHOWN
 from holdfast.check.worker_pool import WorkerPool
 from holdfast.ir.errors import UsageError, unreadable
-from holdfast.ir.sequence_lemmas import is_declared
+from holdfast.ir.implied_lemmas import is_declared
 from holdfast.ir.system import Property, System
 
 ROUNDS = 3

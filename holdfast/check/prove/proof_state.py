@@ -24,7 +24,7 @@ from holdfast.check.prove.trial import ProofTrial
 from holdfast.check.result import Result
 from holdfast.ir.errors import UsageError
 from holdfast.ir.ghosts import ghosts_read
-from holdfast.ir.sequence_lemmas import is_declared
+from holdfast.ir.implied_lemmas import is_declared
 from holdfast.ir.system import LIVENESS, Action, System
 from holdfast.lower.smt.logic import Logic
 from holdfast.lower.smt.theory import Obligation

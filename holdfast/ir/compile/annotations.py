@@ -69,7 +69,7 @@ class Types:
         if cls in self.known:
             return self.known[cls]
         if getattr(cls, MARK, None) == "record":
-            remedy = f"write Rel[{cls.__name__}], Seq[{cls.__name__}, Index], or a field for each part"
+            remedy = "a record is a key, a field, an entry of a sequence or a parameter: use one, or name its parts"
             module.refuse(node, f"{cls.__name__} is a record, and one value is needed", remedy)
         if cls in self._refused:
             raise self._refused[cls]  # its declaration is wrong once, and not at each use

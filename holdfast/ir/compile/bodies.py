@@ -21,8 +21,9 @@ from holdfast.ir.compile.helpers import check_reached, helper_env, join_rest, un
 from holdfast.ir.compile.known_optionals import after_write, when_false, when_true
 from holdfast.ir.compile.map_parameters import chosen, named_map, written_map
 from holdfast.ir.compile.memberships import members
+from holdfast.ir.compile.record_fields import assigned, filled, record_field
 from holdfast.ir.compile.records import value_of, variables
-from holdfast.ir.compile.sequences import SequenceCells, clear_all, copy, sequence, sequence_field, write
+from holdfast.ir.compile.sequences import clear_all, copy, sequence, sequence_field, write
 from holdfast.ir.compile.source import Member
 from holdfast.ir.expr import Expr, Lit, Read, walk
 from holdfast.ir.names import UniqueName
@@ -157,7 +158,12 @@ class BodyCompiler:
             case ast.Subscript() | ast.Attribute() if (found_ := sequence(self.expressions, target, env)) is not None:
                 if not isinstance(value, ast.expr):
                     env.module.refuse(stmt, "a sequence stands in a tuple", "assign it on a line of its own")
-                return self._resized(copy(self.expressions, found_, value, stmt, env), found_, env)
+                done = copy(self.expressions, found_, value, stmt, env)
+                return done, _forget(done, env)
+            case ast.Subscript() | ast.Attribute() if of_records := record_field(self.expressions, target, env):
+                self._writable(stmt, of_records.source.name, env)
+                done = assigned(self.expressions, of_records, target, value, stmt, env)
+                return done, _forget(done, env)
             case ast.Subscript(value=ast.Attribute() | ast.Subscript() as of) if (
                 sequence(self.expressions, of, env) is not None
             ):
@@ -180,13 +186,9 @@ class BodyCompiler:
                 self._writable(stmt, attr, env)
                 found = self._value(value, field_.value, env, what=ast.unparse(target), stmt=stmt)
                 return [Assign(attr, (), found, at)], attrs.evolve(env, known=after_write(env.known, attr))
-        return env.module.refuse(target, "this cannot be assigned", "assign a local, a field, or one cell of a map")
-
-    def _resized(self, made: list[Stmt], found: SequenceCells, env: Env) -> tuple[list[Stmt], Env]:
-        """Statements that change a sequence, and the environment after them."""
-        for var in found.variables:
-            env = attrs.evolve(env, known=after_write(env.known, var))
-        return made, env
+        return env.module.refuse(
+            target, "this cannot be assigned", "assign a local, a field, a cell, or a whole record"
+        )
 
     def _value(self, value: ast.expr | Expr, kind: Scalar, env: Env, what: str, stmt: ast.AST) -> Expr:
         place = value if isinstance(value, ast.expr) else stmt
@@ -266,7 +268,8 @@ class BodyCompiler:
             ):
                 return self._clear_all(call, whole.attr, env, in_loop)
             case ast.Attribute(value=of, attr=name) if (found := sequence(self.expressions, of, env)) is not None:
-                return self._resized(write(self.expressions, found, name, call, env), found, env)
+                done = write(self.expressions, found, name, call, env)
+                return done, _forget(done, env)
             case ast.Attribute(value=ast.Attribute(value=ast.Name(id=state), attr=field), attr="fill") if (
                 state in env.states
             ):
@@ -316,6 +319,9 @@ class BodyCompiler:
             env.module.refuse(call, "a fill inside a loop writes the same cells each time", "move it out of the loop")
         if len(call.args) != 1 or call.keywords:
             env.module.refuse(call, "fill takes one value", f"write self.{name}.fill(value)")
+        if field.kind.holds_record:
+            made = filled(self.expressions, field, call.args[0], env)
+            return made, _forget(made, env)
         value = self._value(call.args[0], field.value, env, f"self.{name}", call)
         return [Fill(name, value, env.module.place(call))], attrs.evolve(env, known=after_write(env.known, name))
 

@@ -24,6 +24,7 @@ from holdfast.ir.compile.helpers import helper_value
 from holdfast.ir.compile.known_optionals import when_false, when_true
 from holdfast.ir.compile.map_parameters import lookup, named_map
 from holdfast.ir.compile.orders import ENDS, NEIGHBOURS, end, length, neighbour
+from holdfast.ir.compile.record_fields import held, refuse_held
 from holdfast.ir.compile.results import reads_computed_key
 from holdfast.ir.compile.sequences import (
     call,
@@ -197,8 +198,8 @@ class Expressions:
         """The record that an expression stands for, or None if it is something else."""
         found = records.named(self, node, env)
         if found is None and isinstance(node, ast.Attribute | ast.Subscript):
-            held = entry(self, node, env)
-            return held if isinstance(held, RecordValue) else None
+            of_sequence = entry(self, node, env)
+            return of_sequence if isinstance(of_sequence, RecordValue) else held(self, node, env)
         return found
 
     def _single(self, found: Meaning, node: ast.expr, env: Env) -> Expr:
@@ -244,6 +245,7 @@ class Expressions:
                 field = self._field(node, env)
                 if field.index is not None:
                     refuse_whole(node, env)
+                refuse_held(self, node, env)
                 if field.flag is not None:  # a literal, so that ``simplify`` removes the branches of other variants
                     return Lit(field.flag, BOOL)
                 if field.keys:
@@ -261,8 +263,8 @@ class Expressions:
                     return end(self, node, kind, env)
             case ast.Attribute() | ast.Subscript() if (found := entry(self, node, env)) is not None:
                 return self._single(found, node, env)
-            case _ if (held := self.record(node.value, env)) is not None:
-                return records.part(held, node, env)
+            case _ if (whole := self.record(node.value, env)) is not None:
+                return records.part(whole, node, env)
             case _ if node.attr in NEIGHBOURS:
                 return neighbour(self, node, env)
         return env.module.refuse(
@@ -285,9 +287,10 @@ class Expressions:
         return field
 
     def _subscript(self, node: ast.Subscript, env: Env) -> Expr:
-        held = entry(self, node, env)
-        if held is not None:
-            return self._single(held, node, env)
+        of_sequence = entry(self, node, env)
+        if of_sequence is not None:
+            return self._single(of_sequence, node, env)
+        refuse_held(self, node, env)
         if sequence(self, node, env) is not None:
             refuse_whole(node, env)
         match node.value:

@@ -36,8 +36,9 @@ class FieldType:
 
     ``shape``: the keys as they are written, where a record stands for several. ``index``: for a sequence, or a map to
     sequences, the Nat whose bound is the greatest length. Then it is the last of the keys too, and ``value`` is the
-    type of an entry or None. ``record``: for entries that are records, their type; each part has a variable.
-    ``bag``: whether the values count the copies of each key. ``most``: for a pool, the Nat that bounds its members.
+    type of an entry or None. ``record``: for entries or values that are records, their type; each part has a variable.
+    ``optional``: for values that are records, whether they may be None. ``bag``: whether the values count the copies of
+    each key. ``most``: for a pool, the Nat that bounds its members.
     """
 
     keys: tuple[Key, ...]
@@ -46,15 +47,26 @@ class FieldType:
     flag: bool = False
     index: NatType | None = None
     record: RecordType | None = None
+    optional: bool = False
     bag: bool = False
     most: NatType | None = None
     shape: Shape = attrs.field(default=attrs.Factory(lambda self: self.keys, takes_self=True))
+
+    @property
+    def holds_record(self) -> bool:
+        """Whether the values are records."""
+        return self.record is not None and self.index is None
 
     def cells(self, name: str) -> dict[str, Scalar]:
         """The variables that hold the cells of a field, by name, and their types: one for each part of a record."""
         if self.record is None:
             return {name: self.value}
-        return {UniqueName(f"{name}_{part}", name): OptionalType(kind) for part, kind in self.record.parts}
+        found: dict[str, Scalar] = {}
+        for part, kind in self.record.parts:
+            source = f"{name}.{part}" if self.holds_record else name
+            plain = self.holds_record and not self.optional
+            found[UniqueName(f"{name}_{part}", source)] = kind if plain else OptionalType(kind)
+        return found
 
 
 def field_type(node: ast.expr, module: Module, types: Types) -> FieldType:
@@ -87,7 +99,24 @@ def field_type(node: ast.expr, module: Module, types: Types) -> FieldType:
             if _annotated(found_name, "flag"):
                 return FieldType((), BOOL, flag=True)
             _refuse_bare(node, getattr(found_name, MARK, None), module)
-    return FieldType((), scalar(node, module, types))
+    return _value_type(node, (), module, types)
+
+
+def _value_type(node: ast.expr, shape: Shape, module: Module, types: Types) -> FieldType:
+    """The type of a single value for each of the keys: a scalar, a record, or a record that may be None."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return _value_type(unquote(node, text, module), shape, module, types)
+        case ast.BinOp(left=ast.Name() | ast.Attribute() as left, op=ast.BitOr(), right=ast.Constant(value=None)):
+            record = types.record_named(left, module)
+        case _:
+            record = types.record_named(node, module)
+    if record is None:
+        return FieldType(flat(shape), scalar(node, module, types), shape=shape)
+    optional = isinstance(node, ast.BinOp)
+    first = record.parts[0][1]
+    value = OptionalType(first) if optional else first
+    return FieldType(flat(shape), value, record=record, optional=optional, shape=shape)
 
 
 def _refuse_bare(node: ast.expr, role: object, module: Module) -> None:
@@ -122,8 +151,7 @@ def _map_type(keys: ast.expr, held: ast.expr, module: Module, types: Types) -> F
             module.refuse(held, *type_remedies.of_map_in_map(outer, held, role))
         if role == "seq":
             return _sequence_type(held, _map_keys(keys, module, types), module, types)
-    shape = _map_keys(keys, module, types)
-    return FieldType(flat(shape), scalar(held, module, types), shape=shape)
+    return _value_type(held, _map_keys(keys, module, types), module, types)
 
 
 def _bag_type(node: ast.Subscript, module: Module, types: Types) -> FieldType:

@@ -1,4 +1,4 @@
-"""The variables of a model, from its fields: one for each field, and a second one for the length of a sequence."""
+"""The variables of a model, from its fields: one for each field or part of a record, and the length of a sequence."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from holdfast.ir.system import Var
 def check_field(field: SourceField, kind: FieldType, taken: MutableSet[str]) -> None:
     """Refuse a field by its name or for its default.
 
-    ``taken``: the names of all fields and methods, and of the variables of the sequences before, to which the function
-    adds those of this field.
+    ``taken``: the names of all fields and methods, and of the variables of the sequences and records before, to which
+    the function adds those of this field.
     """
     name, module, node = field.name, field.module, field.node
     if name.startswith("_"):
         module.refuse(node, "a field's name begins with an underscore", "give it a public name", name)
     if node.value is not None:
         module.refuse(node, "a field has no default", "set it in an @init method", name)
-    for made in (*kind.cells(name), length_name(name)) if kind.index is not None else ():
+    lengths = (length_name(name),) if kind.index is not None else ()
+    for made in (*kind.cells(name), *lengths) if kind.record is not None or lengths else ():
         if made != name and made in taken:
             module.refuse(node, f"it has a variable {made}, and another one has this name", "rename one", name)
         taken.add(made)
@@ -39,7 +40,7 @@ def variables_of(
     """The variables of the fields, without flags.
 
     ``written``: the variables that actions write. ``initialised``: the variables that the initial condition writes. The
-    function refuses a sequence that nothing writes.
+    function refuses a sequence or record that nothing writes.
     """
     for name, kind in kinds.items():
         if kind.flag:
@@ -52,6 +53,14 @@ def variables_of(
             with refusals.collect(name):
                 remedy = f"write self.{name}.fill(False) in an @init method, or declare a Rel"
                 field.module.refuse(field.node, "nothing sets this pool", remedy, name)
+        if kind.holds_record:
+            if unset and not _may_be_set(name, source, refusals):
+                with refusals.collect(name):
+                    remedy = f"set self.{name} in an @init method, or declare a field for each part"
+                    field.module.refuse(field.node, "nothing sets this record", remedy, name)
+            for var, value in cells.items():
+                yield Var(var, kind.keys, value, kind.ghost, var not in written, False, at, part_of=name)
+            continue
         if kind.index is None:
             yield Var(name, kind.keys, kind.value, kind.ghost, name not in written, unset, at, most=kind.most)
             continue

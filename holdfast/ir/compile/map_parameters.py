@@ -54,8 +54,8 @@ def lookup(compiler: Compiler, found: MapValue, node: ast.Subscript, env: Env) -
 
 def chosen(compiler: Compiler, call: ast.Call, name: str, field: StateField, env: Env) -> tuple[Param, Stmt]:
     """``self.colour.choose()``: the parameter of the initial condition, and the loop that writes its values."""
-    if not field.keys or field.index is not None or field.flag is not None:
-        remedy = f"for a single value take a parameter: def begin(self, x: {field.value})"
+    if not field.keys or field.kind.record is not None or field.index is not None or field.flag is not None:
+        remedy = f"for a single value take a parameter: def begin(self, x: {field.kind.record or field.value})"
         env.module.refuse(call, f"{name} is no map or relation of single values", remedy)
     if call.args or call.keywords:
         env.module.refuse(call, "choose takes no value", "write .choose()")

@@ -54,7 +54,9 @@ def _of_field(compiler: Compiler, node: ast.expr, env: Env) -> tuple[str, StateF
     match node:
         case ast.Attribute(value=ast.Name(id=state), attr=name) if state in env.states:
             field = compiler.context.fields.get(name)
-            if field is not None and field.keys and (field.value == BOOL or field.kind.bag):
+            if field is None or field.kind.holds_record:
+                return None
+            if field.keys and (field.value == BOOL or field.kind.bag):
                 return name, field, env.states[state]
     return None
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from pathlib import Path
 from types import FunctionType
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from holdfast.ir.errors import ModelError
 from holdfast.ir.marks import MARK, ScopeMark
@@ -173,6 +173,7 @@ class CPython:
         """The state as an instance of the model."""
         made = self._unset.copy()
         entries: dict[str, dict[str, list[Any]]] = {}
+        parts: dict[str, dict[str, list[Any]]] = {}
         for field in self.layout.fields:
             if field.hidden:
                 continue
@@ -180,6 +181,8 @@ class CPython:
             var = self.system.var(field.name)
             if var.entries_of is not None:
                 entries.setdefault(var.entries_of, {})[field.name] = values
+            elif var.part_of is not None:
+                parts.setdefault(var.part_of, {})[field.name] = values
             elif var.length_of is not None:
                 continue  # the entries have it
             elif isinstance(cells := made.__dict__.get(field.name), Bag | Map | Pool | Rel):
@@ -189,7 +192,20 @@ class CPython:
                 made.__dict__[field.name] = values[0]
         for name, columns in entries.items():
             self._fill(_sequences(made.__dict__[name]), name, columns)
+        for name, columns in parts.items():
+            self._hold(made, name, columns)
         return made
+
+    def _hold(self, made: Model, name: str, columns: dict[str, list[Any]]) -> None:
+        """Give a field its records. ``columns``: the cells of the variable of each part."""
+        record, names = _record_of(type(made)._kinds[name]), _parts(name, columns)
+        rows = zip(*columns.values(), strict=True)
+        values = [None if row[0] is None else record(**dict(zip(names, row, strict=True))) for row in rows]
+        cells = made.__dict__.get(name)
+        if isinstance(cells, Map):
+            cells._cells = dict(zip(cells._cells, values, strict=True))
+        else:
+            made.__dict__[name] = values[0]
 
     def _fill(self, sequences: list[Seq[Any, Any]], name: str, columns: dict[str, list[Any]]) -> None:
         """Give sequences their entries. ``columns``: the cells of each variable of the entries."""
@@ -224,7 +240,11 @@ class CPython:
             [part] = _parts(var.entries_of, [field.name])
             rows = [(*each.entries, *[None] * (room - len(each))) for each in sequences]
             return [getattr(entry, part) if part and entry is not None else entry for row in rows for entry in row]
-        held = instance.__dict__[field.name]
+        held = instance.__dict__[var.part_of or field.name]
+        if var.part_of is not None:
+            [part] = _parts(var.part_of, [field.name])
+            records = held._cells.values() if isinstance(held, Map) else [held]
+            return [None if record is None else getattr(record, part) for record in records]
         return list(held._cells.values()) if isinstance(held, Bag | Map | Pool | Rel) else [held]
 
     def _chosen(self, kind: MapType, code: int) -> Any:
@@ -264,6 +284,12 @@ def _sequences(held: Any) -> list[Seq[Any, Any]]:
     """The sequences that a field holds, in the order of its keys; none if it holds other values."""
     values = list(held._cells.values()) if isinstance(held, Map) else [held]
     return [value for value in values if isinstance(value, Seq)]
+
+
+def _record_of(hint: Any) -> Any:
+    """The record that a field holds, from its annotation: ``Vote | None``, or a Map to it."""
+    value = get_args(hint)[1] if get_origin(hint) is Map else hint
+    return next(part for part in (value, *get_args(value)) if isinstance(part, type) and issubclass(part, Record))
 
 
 def _parts(sequence: str, variables: Iterable[str]) -> list[str]:
