@@ -19,6 +19,7 @@ from holdfast.ir.errors import UsageError
 from impl.sim.check import Question, check
 from impl.sim.conformance.log import conform_log
 from impl.sim.options import Options
+from spark.cluster import storage
 from spark.cluster.processes import end_session
 from spark.cluster.settings import LOOPBACK, SparkOptions, environment, read_master, settings_file
 from spark.cluster.standalone import ClusterSize, StandaloneCluster, main
@@ -158,9 +159,16 @@ def record_logs(folder: Path) -> None:
 
 
 def _levels(folder: Path) -> dict[str, bytes]:
-    """All files of a search but the candidates, which are of no use once a level is settled."""
+    """All files of a search but two kinds: the candidates, which are of no use once a level is settled, and drafts.
+
+    A worker that is killed while it writes a file leaves a draft of it, which nothing reads.
+    """
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and "candidates" not in path.parts)
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths if path.name != "search.json"}
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in paths
+        if path.name != "search.json" and not path.name.startswith(storage._DRAFT)
+    }
 
 
 CASES = {
@@ -245,6 +253,14 @@ def test_nothing_outlives_the_command(number: int, tmp_path: Path) -> None:
     assert script.left() == []
 
 
+def _command(process: psutil.Process) -> list[str]:
+    """The command line of a process; empty if it has ended."""
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
+
+
 @pytest.mark.slow
 def test_executors_end_with_the_command(python: Path, tmp_path: Path) -> None:
     """If the command is killed while a campaign runs on the cluster, executors and their workers end too."""
@@ -253,7 +269,7 @@ def test_executors_end_with_the_command(python: Path, tmp_path: Path) -> None:
     running = CASES["campaign of a model"].start(tmp_path / "there", script.master)
     running.wait_for(lambda: bool(place(tmp_path / "there").list("runs")))
     script.below = below(script.process.pid)
-    assert any("pyspark.daemon" in process.cmdline() for process in script.below)
+    assert any("pyspark.daemon" in _command(process) for process in script.below)
 
     script.process.kill()
     script.process.communicate(timeout=PATIENCE)
