@@ -35,7 +35,13 @@ def _refuse(at: Place, construct: str, problem: str, remedy: str) -> NoReturn:
 def _cell(var: str, keys: Sequence[Expr]) -> str:
     """A cell as a message shows it; a key that is more than a name is shown as ``...``."""
     shown = ", ".join(source_name(key.name) if isinstance(key, Name) else "..." for key in keys)
-    return f"self.{source_name(var)}[{shown}]" if keys else f"self.{source_name(var)}"
+    field, dot, part = source_name(var).partition(".")  # the part of a record that the field holds
+    return f"self.{field}[{shown}]{dot}{part}" if keys else f"self.{source_name(var)}"
+
+
+def _field(var: str) -> str:
+    """The field that has a variable."""
+    return source_name(var).partition(".")[0]
 
 
 # Loops --------------------------------------------------------------------------------------------------------
@@ -77,7 +83,7 @@ def _check_loop(loop: For) -> None:
                     place,
                     _cell(write.var, keys),
                     f"an iteration of the loop over {name} can see what another one wrote",
-                    of_shift(loop, write.var, keys, name),
+                    of_shift(loop, _field(write.var), keys, name),
                 )
 
 
@@ -173,14 +179,14 @@ class _Ghosts:
             if source:
                 _refuse(
                     stmt.at,
-                    f"self.{stmt.var} = ...",
-                    f"{stmt.var} would depend on the ghost {source}",
-                    f"declare {stmt.var} as Ghost[...], or compute it from real state",
+                    f"{_cell(stmt.var, ())} = ...",
+                    f"{_field(stmt.var)} would depend on the ghost {_field(source)}",
+                    f"declare {_field(stmt.var)} as Ghost[...], or compute it from real state",
                 )
         elif is_computed(stmt.value, self.locals):
             _refuse(
                 stmt.at,
-                f"self.{stmt.var} = ...",
+                f"{_cell(stmt.var, ())} = ...",
                 "a computed number may go beyond its bound, and a ghost must not cut a step",
                 "record a relation instead of a counter",
             )
@@ -189,7 +195,7 @@ class _Ghosts:
         ):
             _refuse(
                 stmt.at,
-                f"self.{stmt.var} = ...",
+                f"{_cell(stmt.var, ())} = ...",
                 "a computed key may go beyond its bound, and a ghost must not cut a step",
                 "take a parameter and compare it with the key",
             )
@@ -207,7 +213,7 @@ def check_ghost_literals(action: Action, variables: Mapping[str, Var], scopes: I
                         if value.value > scope.sizes[value.type.name]:
                             _refuse(
                                 stmt.at,
-                                f"self.{stmt.var} = ...",
+                                f"{_cell(stmt.var, ())} = ...",
                                 f"{value.type}({value.value}) lies beyond the bound of scope {scope.name}, "
                                 "and a ghost must not cut a step",
                                 f"give the scope a larger {value.type}",
@@ -232,14 +238,14 @@ def check_initial(init: Action, variables: Mapping[str, Var], written: set[str])
         if var.name in touched:
             _refuse(
                 touched[var.name],
-                f"self.{var.name}",
+                _cell(var.name, ()),
                 "the initial condition does not set all cells of this variable",
-                f"set all of them first: self.{var.name}.fill(...), or a loop over each of its keys",
+                f"set all of them first: self.{_field(var.name)}.fill(...), or a loop over each of its keys",
             )
         if var.name in written:
             _refuse(
                 var.at,
-                var.name,
+                source_name(var.name),
                 "no initial condition sets this variable",
                 "set it in an @init method, or take it out of the actions and give it in the scopes",
             )
