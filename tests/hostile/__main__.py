@@ -41,6 +41,9 @@ Ran = tuple[HostileCase, CaseResult, str]
 _drawing: list[CaseDrawing] = []
 """In a process that runs cases: their source."""
 
+_caught: list[int] = []
+"""The signals that asked the command to end."""
+
 
 def prepared(folder: Path, seed: int) -> CaseDrawing:
     """The source of cases, with the good files in ``folder``."""
@@ -76,7 +79,7 @@ def main(words: Sequence[str] | None = None) -> int:
     asked = _arguments(words)
     for number in SIGNALS:
         # A shell starts background jobs with SIGINT ignored.
-        signal.signal(number, signal.default_int_handler)
+        signal.signal(number, _end)
     folder = Path(tempfile.mkdtemp(prefix="holdfast-hostile-"))
     try:
         if asked.signals:
@@ -88,6 +91,12 @@ def main(words: Sequence[str] | None = None) -> int:
         disregard_signals()
         kill_all(str(folder))
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _end(number: int, _frame: object) -> None:
+    """End the command, as Ctrl-C does."""
+    _caught.append(number)
+    raise KeyboardInterrupt
 
 
 def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
@@ -117,6 +126,9 @@ def _cases(asked: argparse.Namespace, folder: Path) -> int:
         with closing(results(ran, chosen, asked.jobs)) as found:
             for case, result, verdict in found:
                 counted[case.kind, verdict] += 1
+                if _caught:
+                    # Raised in a destructor, the exception of the handler was only printed.
+                    raise KeyboardInterrupt
                 if verdict != "clear" or asked.show:
                     say(described(case, result, verdict))
                 if not counted.total() % EVERY:
