@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from copy import deepcopy
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -78,6 +79,19 @@ def test_a_walk_conforms(model: str, seed: int, tmp_path: Path) -> None:
     found = judged(model, lines, tmp_path / "a.log")
     assert (found.kind, found.judged) == ("conforms", len(lines) - 1), found.reason
     assert found.judged == EVENTS or model in FINITE
+
+
+def test_a_walk_of_a_model_that_holds_records_conforms(tmp_path: Path) -> None:
+    """A key that is a truth value, and the parts of a record, are told and judged as any value."""
+    model = "tests/lower/models/holders.py"
+    lines = deepcopy(log(model, 0))
+    told = [line["post"]["known"] for line in lines if "known" in line.get("post", {})]
+    assert any("true" in votes for of_node in told for votes in of_node.values())
+    assert judged(model, lines, tmp_path / "a.log").kind == "conforms"
+
+    wrong = next(line for line in lines if "last_granted" in line.get("post", {}))
+    wrong["post"]["last_granted"] = not wrong["post"]["last_granted"]
+    assert judged(model, lines, tmp_path / "b.log").kind == "impossible"
 
 
 def test_a_log_begins_with_its_model() -> None:

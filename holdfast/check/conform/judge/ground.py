@@ -13,7 +13,7 @@ from holdfast.check.conform.judge.window import Windows
 from holdfast.check.conform.logs.names import LogNames
 from holdfast.ir.errors import UsageError
 from holdfast.ir.system import Property
-from holdfast.ir.types import NatType, OptionalType, SortType, Type
+from holdfast.ir.types import BoolType, EnumType, NatType, OptionalType, SortType, Type
 from holdfast.lower.layout import Field
 from holdfast.lower.outcome import Taken
 from holdfast.lower.provenance.reads import ask
@@ -155,11 +155,7 @@ class Ground:
         """For each variable that holds the Nat, its number of cells. A key that is a Nat counts as one cell."""
         for var in self.frame.system.variables:
             if nat_of(var.value) == nat and var.name not in self.frame.dropped:
-                yield prod(
-                    sizes[key.name] if isinstance(key, SortType) else self.layout.codes(key)
-                    for key in var.keys
-                    if not isinstance(key, NatType)
-                )
+                yield prod(_elements(key, sizes) for key in var.keys if not isinstance(key, NatType))
 
     def start(self) -> tuple[Windows, dict[bytes, tuple[int, ...]]]:
         """The windows, and the initial states of a world, each with arguments of ``@init`` that give it."""
@@ -223,3 +219,14 @@ class Ground:
     def counted(self, action: str) -> tuple[Field, ...]:
         """The fields that an action counts on; empty for most actions."""
         return tuple(self.layout.field(name) for name in self.frame.uses.counted.get(action, ()))
+
+
+def _elements(key: EnumType | SortType | BoolType, sizes: Mapping[str, int]) -> int:
+    """The number of values of a key."""
+    match key:
+        case BoolType():
+            return 2
+        case EnumType(members=members):
+            return len(members)
+        case SortType(name):
+            return sizes[name]
