@@ -26,7 +26,7 @@ ORACLES: dict[str, Oracle] = {
     "bound": bound,
     "owner": owner,
 }
-NAMES = (*ORACLES, "heal", "storage", "zones")
+NAMES = (*ORACLES, "heal", "storage", "zones", "strangers")
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -46,12 +46,14 @@ def judge(
     dangling: Sequence[str] = (),
     shown: Iterable[str] = (),
     zones: Iterable[str] = (),
+    taken: Iterable[str] = (),
 ) -> Verdict:
     """Run all oracles on a history. ``stored``: the bucket after a run that has healed; None if it has not.
 
     ``dangling``: the links that could not be resolved when a process ended; ``storage`` reports them. ``shown``: what a
     proxy has shown beyond the confirmed end; ``bound`` reports it. ``zones``: what else breaks a property of zone
-    routing. All three in words.
+    routing. ``taken``: what strangers asked for and nobody refused, though it had to be; ``strangers`` reports it. All
+    in words.
     """
     try:
         calls = CallsByStream(history)
@@ -70,6 +72,7 @@ def judge(
     left = () if stored is None else storage(calls, stored)
     found += islice((*unresolved(dangling), *left), 1)
     found += (Violation("zones", -1, each) for each in islice(zones, 1))
+    found += (Violation("strangers", -1, each) for each in islice(taken, 1))
     looked = {
         "streams": len(calls.streams),
         "acknowledged": sum(len(stream.acked) for stream in calls.streams.values()),

@@ -69,11 +69,12 @@ def judged(run: Run) -> Verdict:
     """The verdict of the oracles on a run. Only a run that has healed has a final bucket to judge."""
     simulation = run.simulation
     stored = bucket(simulation, simulation.store.memory.objects) if run.healed else None
+    taken = simulation.strangers.taken
     if not simulation.options.zones:
-        return judge(run.history, stored)
+        return judge(run.history, stored, taken=taken)
     events = run.log.events
     routed = chain(fallen(events), unreadable(events), late(events), reordered(events, run.history))
-    return judge(run.history, stored, simulation.dangling, beyond(events), routed)
+    return judge(run.history, stored, simulation.dangling, beyond(events), routed, taken)
 
 
 def bucket(simulation: Simulation, objects: dict[str, bytes]) -> BucketContents:

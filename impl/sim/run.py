@@ -29,7 +29,7 @@ from impl.sim.process import Make, Process
 from impl.sim.queue import Queue
 from impl.sim.script import ScriptOperation
 from impl.sim.store_faults import FaultyStore
-from impl.sim.strangers import NOBODY, Strangers
+from impl.sim.strangers import NOBODY, Stranger, Strangers
 from impl.sim.stream_load import StreamLoad
 from impl.sim.tape import Fault, Tape, stream
 from impl.sim.zones import ZoneTraffic
@@ -258,6 +258,8 @@ class Simulation:
     def _done(self, process: Process, done: CommandAnswer) -> None:
         if done.to != NOBODY:
             self.load.done(process, done)
+        else:
+            self.strangers.answered(process.name, done)
 
     def _tell(self, node: int, command: Command) -> None:
         """Hand the command of a stranger to the newest process of a node, if the node has one."""
@@ -266,7 +268,9 @@ class Simulation:
             self.fleet.command(process, command, lambda: None)
 
     def _reply(self, sender: Any, reply: Reply) -> None:
-        if not isinstance(sender, OUTSIDERS):
+        if isinstance(sender, Stranger):
+            self.strangers.replied(reply)
+        elif not isinstance(sender, OUTSIDERS):
             self.load.reply(sender, reply)
 
     def _deleted(self, keys: tuple[str, ...]) -> None:

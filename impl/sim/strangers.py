@@ -2,18 +2,24 @@
 
 A process that everybody takes for dead, an old tool, an operator with a wrong list: any of them may ask for anything at
 any time, and the models let them. Here a stranger knows the metadata, and asks for something that the rules refuse, or
-that changes nothing. So a run with strangers has to go on as if they were not there. It hears no answer.
+that changes nothing. So a run with strangers has to go on as if they were not there.
+
+It waits for no answer. But a broker must refuse each of its commands, and a controller each request that names what
+never exists, whatever the state is: an oracle objects to any other answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
 
 from impl import wire
-from impl.broker.messages import Append, Command, CommandBody, Fetch, Trim
+from impl.broker.messages import Append, Command, CommandAnswer, CommandBody, Fetch, Trim
 from impl.controller.commits import SetCommit, StreamCommit
 from impl.controller.continuity import CommittedRange
 from impl.controller.nodes import has_opening, owner_of, stored_registration
+from impl.errors import E
 from impl.items import CloseItem, OpenItem, TrimItem
 from impl.metadata.image import Image, StreamRange
 from impl.records import ObjectState, StreamState
@@ -28,6 +34,12 @@ NOBODY = 1_000
 ABSENT = 1_000_000
 TO_BROKERS, SEIZED = 0.15, 0.3
 """The share of requests that go to a broker, and the share that asks for what can be asked for seldom, if it can."""
+IDS = frozenset(
+    ("node", "stream", "object", "compacted", "sources", "topics", "partition", "partitions", "isr", "broker")
+)
+"""The fields of requests that have ids."""
+BELOW = 0.5
+"""Of the fetches beyond what is there, the share that begins below every start instead."""
 
 
 class Stranger:
@@ -47,6 +59,10 @@ class Strangers:
         self._queue, self._tape, self._cluster, self._tell = queue, tape, cluster, tell
         self._sender = Stranger()
         self._number = 0
+        self._sent: dict[int, CommandBody | wire.Body] = {}
+        """The commands and requests, by number."""
+        self.taken: list[str] = []
+        """Those that had to be refused and were not, in words."""
 
     def begin(self) -> None:
         """Begin to decide."""
@@ -66,12 +82,51 @@ class Strangers:
         commands = list(_commands(image, choice)) if chosen < TO_BROKERS else []
         if commands:
             node, body = one(choice, commands)
+            if isinstance(body, Fetch) and body.end == ABSENT and choice() < BELOW:
+                body = Fetch(body.stream, -1, 0)
+            self._sent[self._number] = body
             self._tell(node, Command(NOBODY, self._number, body))
             return
         seldom = list(_seldom(image)) if chosen < TO_BROKERS + SEIZED else []
         body_of_controller = one(choice, seldom) if seldom else one(draw, list(_requests(image, draw)))
+        self._sent[self._number] = body_of_controller
         request = wire.Request(0, self._number, body_of_controller)
         self._cluster.arrive(self._sender, self._cluster.home, request)
+
+    def answered(self, broker: str, done: CommandAnswer) -> None:
+        """Take the answer of a broker. A timeout says that it has tried."""
+        if done.error in (E.NONE, E.REQUEST_TIMED_OUT):
+            self.taken.append(f"{broker} answers {done.error.name} to a stranger's {self._sent[done.id]}")
+
+    def replied(self, reply: wire.Reply) -> None:
+        """Take the answer of a controller."""
+        body = self._sent[reply.id]
+        if is_taken(body, reply.answers):
+            self.taken.append(f"a controller does not refuse a stranger's {body}")
+
+
+def is_taken(body: object, answers: Sequence[wire.ItemAnswer]) -> bool:
+    """Whether a controller has not refused a request that names what never exists."""
+    # A stream that is gone may be deleted again.
+    if isinstance(body, wire.DeleteStreams) or not _names_absent(msgspec.to_builtins(body)):
+        return False
+    # The answer to a reassignment has an error for each partition.
+    rows = [each.values.get("rows") or {"": each.error.name} for each in answers if each.error is E.NONE]
+    return any(E.NONE.name in each.values() for each in rows)
+
+
+def _names_absent(value: object, *, is_id: bool = False) -> bool:
+    """Whether a message names a node, a partition, a stream or an object that never exists.
+
+    Only fields with ids count: an offset or an epoch may be the same number.
+    """
+    match value:
+        case dict():
+            named = ((key, is_id or key in IDS, each) for key, each in value.items())
+            return any((is_id and key == NOBODY) or _names_absent(each, is_id=of_id) for key, of_id, each in named)
+        case list() | tuple():
+            return any(_names_absent(each, is_id=is_id) for each in value)
+    return is_id and value in (NOBODY, ABSENT)
 
 
 def _commands(image: Image, draw: Draw) -> Iterator[tuple[int, CommandBody]]:

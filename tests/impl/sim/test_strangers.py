@@ -7,22 +7,29 @@ from itertools import pairwise
 
 import pytest
 
+from impl import wire
 from impl.bridge.guards.conformance import objection
 from impl.errors import E
+from impl.items import OpenItem, TrimItem
 from impl.sim.check import Question, check
 from impl.sim.event_log import AppendedBatch, EventLog, ExecutedRequest
 from impl.sim.faults import RARE, swarm
 from impl.sim.options import Options
-from impl.sim.strangers import Stranger
+from impl.sim.strangers import ABSENT, NOBODY, Stranger, is_taken
+from impl.wire import ItemAnswer
 
 KINDS = ("stranger",)
 OPERATIONS = 100
 SEEDS = range(2)
+FETCHES = (16, 20, 22)
+"""Runs in which strangers fetch beyond what is there, and below each start."""
 
 
-def asked(seed: int, partitions: int, version: str = "V6", without: tuple[str, ...] = ()) -> Question:
+def asked(
+    seed: int, partitions: int, version: str = "V6", without: tuple[str, ...] = (), operations: int = OPERATIONS
+) -> Question:
     """A run whose only faults are strangers."""
-    options = Options(partitions=partitions, operations=OPERATIONS, faults=KINDS)
+    options = Options(partitions=partitions, operations=operations, faults=KINDS)
     return Question(seed=seed, options=options, version=version, without=without)
 
 
@@ -77,5 +84,40 @@ def test_recorded_strangers_ask_again() -> None:
 
 def test_strangers_ask_brokers_for_nothing_that_is_there() -> None:
     """Brokers refuse to append no record, and to read or trim beyond what is there."""
-    decided = {label for seed in SEEDS for label in check(asked(seed, 0)).run.decided}
-    assert {"CL-02.count", "CL-05.order", "CL-05.confirm", "CL-06.confirm"} <= decided
+    decided = {label for seed in FETCHES for label in check(asked(seed, 0)).run.decided}
+    assert {"CL-02.count", "CL-05.order", "CL-05.start", "CL-05.confirm", "CL-06.confirm"} <= decided
+
+
+@pytest.mark.parametrize("label", ["CL-05.order", "CL-05.start", "CL-05.confirm"])
+def test_a_broker_that_does_not_refuse_a_stranger_is_noticed(label: str) -> None:
+    """A fetch that the broker tries is a violation, although it changes nothing that a client sees."""
+    # Without CL-05.confirm the broker waits for two minutes, and then the answer is a timeout.
+    found = [check(asked(seed, 0, without=(label,), operations=300)).violations for seed in range(6)]
+    assert {each.oracle for violations in found for each in violations} == {"strangers"}
+
+
+def test_a_controller_that_does_not_refuse_a_stranger_is_noticed() -> None:
+    """A request about a partition that does not exist succeeds without effect, and an oracle objects."""
+    found = [check(asked(seed, 4, without=("RA-01.renewed",))).violations for seed in range(6)]
+    assert {each.oracle for violations in found for each in violations} == {"strangers"}
+
+
+REQUESTS = {
+    "another partition": (wire.AlterReassignments({"t": {NOBODY: (1,)}}), True),
+    "another broker": (wire.AlterReassignments({"t": {0: (NOBODY,)}}), True),
+    "a replica that is none": (wire.AlterPartition("t", 0, 1, (1, NOBODY)), True),
+    "another stream": (wire.OpenStreams(1, 2, (OpenItem(ABSENT, 1),)), True),
+    "an offset and epochs": (wire.TrimStreams(1, NOBODY, (TrimItem(3, NOBODY, ABSENT),)), False),
+    "a stream that is gone": (wire.DeleteStreams(1, 2, (ABSENT,)), False),
+}
+"""Requests, and whether they name what never exists, so that they have to be refused."""
+
+
+@pytest.mark.parametrize("case", REQUESTS)
+def test_answers_that_are_no_refusal(case: str) -> None:
+    """The oracle objects if such a request succeeds, and not if it is refused, as a whole or for each partition."""
+    request, is_absent = REQUESTS[case]
+    assert is_taken(request, (ItemAnswer(E.STREAM_FENCED), ItemAnswer(E.NONE))) == is_absent
+    assert is_taken(request, (ItemAnswer(E.NONE, {"rows": {"t-0": "NONE"}}),)) == is_absent
+    assert not is_taken(request, (ItemAnswer(E.NONE, {"rows": {"t-0": "INVALID_REPLICA_ASSIGNMENT"}}),))
+    assert not is_taken(request, (ItemAnswer(E.STREAM_NOT_EXIST),))
