@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.differential.vocabulary import BOOL
+from tests.differential.vocabulary import BOOL, optional
 from tests.generated.setting import Piece, Setting
 
 
@@ -55,10 +55,17 @@ def holders(make: Setting) -> None:
     guard = make.require(make.one(f"{held}[n] is None", f"{held}[n] is None or {held}[n] != {best}", f"{best} is None"))
     crossed = f"{last} = {mark}({last}.at == 0, {nat}(1) if {last}.granted else {nat}(0))"
     again = make.one(crossed, f"{best} = {held}[n]", f"{held}[n] = {best}")
-    make.action("vote", (("n", sort),), [guard, f"{held}[n] = {made}", again])
+    new = make.helper("new", (("n", sort),), vote, [f"return {made}"])
+    own = make.helper(
+        "own_vote",
+        (("n", sort),),
+        optional(vote),
+        [f"if {held}[n] is None or {held}[n].src != n:", f"    return {best}", f"return {held}[n]"],
+    )
+    make.action("vote", (("n", sort),), [guard, f"{held}[n] = {new}(n)", again])
     pass_on = make.choices.one(
         (
-            [f"mine = {held}[n]", f"{held}[n] = {held}[m]", f"{held}[m] = mine"],
+            [f"mine = {held}[n]", f"{held}[n] = {own}(m)", f"{held}[m] = mine"],
             [f"if {best} is not None:", f"    {held}[{best}.src] = {best}", f"    {best} = {held}[n]"],
             [f"for x in {sort}:", f"    if {held}[x] == {best} and x != n:", f"        {held}[x] = None"],
         )
@@ -73,6 +80,7 @@ def holders(make: Setting) -> None:
     make.action("drop", (("v", vote),), drop)
     make.claim("invariant", "own", f"all({held}[x] is None or {held}[x].src == x for x in {sort})")
     make.claim("invariant", "low", make.one(f"{best} is None or {best}.at <= {last}.at", f"{last}.at == 0"))
+    make.claim("invariant", "own_is_new", f"all({new}(x).src == x and {own}(x) != {new}(x) for x in {sort})")
     make.claim("witness", "full", f"all({held}[x] is not None for x in {sort}) and {last}.granted")
 
 

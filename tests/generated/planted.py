@@ -15,6 +15,7 @@ from holdfast.ir import system
 from holdfast.ir.compile import (
     checks,
     comparisons,
+    helpers,
     key_bounds,
     memberships,
     model,
@@ -288,6 +289,16 @@ def parts_one_by_one(patch: Patch) -> None:
     patch.setattr(record_fields, "_settled", lambda _compiler, exprs, _variables, _at: ([], tuple(exprs)))
 
 
+def last_return(patch: Patch) -> None:
+    """Of a helper that returns a record, only the last ``return`` counts."""
+    real = helpers.value_body
+
+    def wrong(compiler: Any, body: Any, env: Any, owner: Any, part: Any = helpers.WHOLE) -> Expr:
+        return real(compiler, body[-1:] if isinstance(part, helpers.RecordPart) else body, env, owner, part)
+
+    patch.setattr(helpers, "value_body", wrong)
+
+
 def endless_pools(patch: Patch) -> None:
     """Nothing checks the bound of a pool."""
     patch.setattr(emit.Emitter, "limited", lambda *_: True)
@@ -336,6 +347,7 @@ FAULTS = (
     Fault(one_member_more, "kernel-text", range(FROM_POOLS, FROM_POOLS + 2)),
     Fault(true_parts, "interpreter", range(FROM_ANSWERS + 26, FROM_ANSWERS + 27)),
     Fault(parts_one_by_one, "interpreter", range(FROM_ANSWERS + 6, FROM_ANSWERS + 7)),
+    Fault(last_return, "interpreter", range(FROM_ANSWERS + 27, FROM_ANSWERS + 28)),
     Fault(true_messages, "tlc", range(FROM_ANSWERS, FROM_ANSWERS + 3)),
     Fault(one_name, "interpreter", range(153, 158)),
     Fault(dropped_tests, "tlc", range(178, 182)),

@@ -106,8 +106,19 @@ class Types:
             node = unquote(node, node.value, module)
         return self.record(resolve(node, module), module, node) if isinstance(node, ast.Name | ast.Attribute) else None
 
+    def record_or_none(self, node: ast.expr, module: Module) -> tuple[RecordType | None, bool]:
+        """The record that an annotation names, and whether it allows None: ``Vote`` or ``Vote | None``."""
+        match node:
+            case ast.Constant(value=str(text)):
+                return self.record_or_none(unquote(node, text, module), module)
+            case ast.BinOp(left=ast.Name() | ast.Attribute() as left, op=ast.BitOr(), right=ast.Constant(value=None)):
+                return self.record_named(left, module), True
+        return self.record_named(node, module), False
+
     def _part(self, cls: type, name: str, hint: object, module: Module, node: ast.AST) -> Key:
-        kind = self.of_class(hint, module, node) if isinstance(hint, type) else None
+        # The message about a built-in type such as int names the part, and not the type alone.
+        is_declared = isinstance(hint, type) and (hint is bool or hint not in BUILTINS.values())
+        kind = self.of_class(hint, module, node) if is_declared else None
         if isinstance(kind, SortType | NatType | EnumType | BoolType):
             return kind
         shown = " | ".join(getattr(each, "__name__", str(each)) for each in get_args(hint) or [hint])

@@ -20,7 +20,7 @@ from holdfast.ir.compile.context import Context, Env, MapValue, Meaning, RecordV
 from holdfast.ir.compile.conversions import choose, fit, plain_if_known
 from holdfast.ir.compile.field_types import Shape
 from holdfast.ir.compile.folds import absolute, arithmetic, count, extremum, literal, quantified, total
-from holdfast.ir.compile.helpers import helper_value
+from holdfast.ir.compile.helpers import helper_record, helper_value
 from holdfast.ir.compile.known_optionals import when_false, when_true
 from holdfast.ir.compile.map_parameters import lookup, named_map
 from holdfast.ir.compile.orders import ENDS, NEIGHBOURS, end, length, neighbour
@@ -196,11 +196,10 @@ class Expressions:
 
     def record(self, node: ast.expr, env: Env) -> RecordValue | None:
         """The record that an expression stands for, or None if it is something else."""
-        found = records.named(self, node, env)
-        if found is None and isinstance(node, ast.Attribute | ast.Subscript):
+        if isinstance(node, ast.Attribute | ast.Subscript):
             of_sequence = entry(self, node, env)
             return of_sequence if isinstance(of_sequence, RecordValue) else held(self, node, env)
-        return found
+        return records.named(self, node, env) or helper_record(self, node, env)
 
     def _single(self, found: Meaning, node: ast.expr, env: Env) -> Expr:
         """The value, which is no record and no map."""
@@ -342,14 +341,14 @@ class Expressions:
         return choose(cond, left, right, node, env)
 
     def _call(self, node: ast.Call, env: Env) -> Expr:
+        made = self.record(node, env)
+        if made is not None:
+            records.refuse_whole(made, node, env)
         match node.func:
             case ast.Attribute(value=ast.Name(id=state), attr=name) if state in env.states:
                 return helper_value(self, node, name, env.states[state], env)
             case ast.Attribute(value=value, attr=name) if (found := sequence(self, value, env)) is not None:
                 return call(self, found, name, node, env)
-        made = self.record(node, env)
-        if made is not None:
-            records.refuse_whole(made, node, env)
         role = self.role(node.func, env)
         if isinstance(role, str) and role in HANDLERS:
             if node.keywords and role not in ("min", "max"):

@@ -104,16 +104,9 @@ def field_type(node: ast.expr, module: Module, types: Types) -> FieldType:
 
 def _value_type(node: ast.expr, shape: Shape, module: Module, types: Types) -> FieldType:
     """The type of a single value for each of the keys: a scalar, a record, or a record that may be None."""
-    match node:
-        case ast.Constant(value=str(text)):
-            return _value_type(unquote(node, text, module), shape, module, types)
-        case ast.BinOp(left=ast.Name() | ast.Attribute() as left, op=ast.BitOr(), right=ast.Constant(value=None)):
-            record = types.record_named(left, module)
-        case _:
-            record = types.record_named(node, module)
+    record, optional = types.record_or_none(node, module)
     if record is None:
         return FieldType(flat(shape), scalar(node, module, types), shape=shape)
-    optional = isinstance(node, ast.BinOp)
     first = record.parts[0][1]
     value = OptionalType(first) if optional else first
     return FieldType(flat(shape), value, record=record, optional=optional, shape=shape)

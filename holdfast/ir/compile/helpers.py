@@ -7,15 +7,15 @@ from collections.abc import Sequence
 
 import attrs
 
-from holdfast.ir.compile.annotations import scalar
+from holdfast.ir.compile.annotations import RecordType, scalar
 from holdfast.ir.compile.context import Compiler, Env, MapValue, Meaning, RecordValue
 from holdfast.ir.compile.conversions import choose, fit, plain_if_known, unit
 from holdfast.ir.compile.known_optionals import when_false, when_true
 from holdfast.ir.compile.map_parameters import map_parameter, named_map
 from holdfast.ir.compile.records import of_kind
 from holdfast.ir.compile.source import Member, excerpt
-from holdfast.ir.expr import Expr
-from holdfast.ir.types import INT, NoneType
+from holdfast.ir.expr import Expr, Lit
+from holdfast.ir.types import INT, NONE, NoneType, OptionalType, Scalar
 
 
 @attrs.frozen
@@ -28,6 +28,25 @@ class TuplePart:
 
 WHOLE = TuplePart(0, 0)
 """The whole result, which is no tuple."""
+
+
+@attrs.frozen
+class RecordPart:
+    """A part of a record that a helper returns: the record, the part's place from 0, and whether None is allowed."""
+
+    kind: RecordType
+    place: int
+    optional: bool
+
+    @property
+    def type(self) -> Scalar:
+        """The type of the part."""
+        _, kind = self.kind.parts[self.place]
+        return OptionalType(kind) if self.optional else kind
+
+
+Part = TuplePart | RecordPart
+"""Which part of the result of a helper is computed. Each part is an expression of its own."""
 
 
 def helper_env(
@@ -87,42 +106,69 @@ def _same_map(wanted: MapValue, node: ast.expr, env: Env) -> MapValue:
     return found
 
 
-def helper_value(compiler: Compiler, node: ast.Call, name: str, old: bool, env: Env, part: TuplePart = WHOLE) -> Expr:
+def helper_value(compiler: Compiler, node: ast.Call, name: str, old: bool, env: Env, part: Part = WHOLE) -> Expr:
     """The value of a call to a helper: its body with each parameter replaced by its argument.
 
-    ``part``: the part of the tuple that the helper returns.
+    ``part``: the part of the tuple or record that the helper returns.
     """
     member, args, inner = helper_env(compiler, node, name, old, env)
-    returns = _part_of_annotation(member, node, name, part, env)
-    if returns is None or (isinstance(returns, ast.Constant) and returns.value is None):
-        env.module.refuse(node, f"{name} returns nothing", "call it on a line of its own, or annotate what it returns")
+    kind = _result_type(compiler, member, node, part, env)
     for param, arg in args.items():
         parts = arg.parts if isinstance(arg, RecordValue) else () if isinstance(arg, MapValue) else (arg,)
         for each in parts:
             compiler.check_eager(each, node, env)
         inner = inner.bind(param, arg)
     found = value_body(compiler, member.node.body, inner, member.node, part)
-    if isinstance(returns, ast.Name) and returns.id == "int":
+    if kind is None:
         if unit(found.type) is None and found.type != INT:
             member.module.refuse(member.node, f"its result is {found.type}", "annotate it so", f"def {name}")
         return found
-    kind = scalar(returns, member.module, compiler.context.types)
     return fit(found, kind, member.node, inner, what=f"the result of {name}")
 
 
-def _part_of_annotation(member: Member, node: ast.Call, name: str, part: TuplePart, env: Env) -> ast.expr | None:
+def helper_record(compiler: Compiler, node: ast.expr, env: Env) -> RecordValue | None:
+    """The record that a call to a helper returns, or None if the expression is something else."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=state), attr=name)) if state in env.states:
+            member = compiler.context.members.get(name)
+        case _:
+            return None
+    if member is None or member.node.returns is None:
+        return None
+    kind, optional = compiler.context.types.record_or_none(member.node.returns, member.module)
+    if kind is None:
+        return None
+    wanted = [RecordPart(kind, place, optional) for place in range(len(kind.parts))]
+    values = [helper_value(compiler, node, name, env.states[state], env, part) for part in wanted]
+    return RecordValue(kind, tuple(values), optional)
+
+
+def _result_type(compiler: Compiler, member: Member, node: ast.Call, part: Part, env: Env) -> Scalar | None:
+    """The annotated type of a helper's result, or of a part of it; None for ``int``, any number."""
+    if isinstance(part, RecordPart):
+        return part.type
+    returns = _annotation_of_part(member, node, part, env)
+    is_number = isinstance(returns, ast.Name) and returns.id == "int"
+    return None if is_number else scalar(returns, member.module, compiler.context.types)
+
+
+def _annotation_of_part(member: Member, node: ast.Call, part: TuplePart, env: Env) -> ast.expr:
     """The annotation of the whole result of a helper, or of a part of the tuple that it returns."""
-    returns = member.node.returns
-    match returns:
+    name = member.name
+    match member.node.returns:
+        case None | ast.Constant(value=None) if part is WHOLE:
+            env.module.refuse(
+                node, f"{name} returns nothing", "call it on a line of its own, or annotate what it returns"
+            )
         case ast.Subscript(value=ast.Name(id="tuple"), slice=ast.Tuple(elts=kinds)):
             if part is WHOLE:
                 env.module.refuse(node, f"{name} returns a tuple", "unpack it: `x, y = ...`")
             if len(kinds) != part.of:
                 env.module.refuse(node, f"{name} returns {len(kinds)} values", f"unpack {len(kinds)} names")
             return kinds[part.place]
-        case _ if part is not WHOLE:
-            env.module.refuse(node, f"{name} returns no tuple", "annotate it: `-> tuple[A, B]`, or assign one name")
-    return returns
+        case ast.expr() as returns if part is WHOLE:
+            return returns
+    return env.module.refuse(node, f"{name} returns no tuple", "annotate it: `-> tuple[A, B]`, or assign one name")
 
 
 def unpacked(compiler: Compiler, node: ast.expr, count: int, env: Env) -> list[Expr]:
@@ -144,11 +190,11 @@ def tuple_part(compiler: Compiler, node: ast.expr, part: TuplePart, env: Env) ->
     return env.module.refuse(node, "this is no tuple", "write the values, or call a helper that returns a tuple")
 
 
-def value_body(compiler: Compiler, body: Sequence[ast.stmt], env: Env, owner: ast.AST, part: TuplePart = WHOLE) -> Expr:
+def value_body(compiler: Compiler, body: Sequence[ast.stmt], env: Env, owner: ast.AST, part: Part = WHOLE) -> Expr:
     """The value of a body that only computes: locals, ``if`` and ``return``.
 
     ``owner``: the statement that a message names if a path ends without a ``return``. ``part``: the part of the tuple
-    that the body returns.
+    or record that the body returns.
     """
     for index, stmt in enumerate(body):
         rest = body[index + 1 :]
@@ -172,10 +218,8 @@ def value_body(compiler: Compiler, body: Sequence[ast.stmt], env: Env, owner: as
                     if not isinstance(target, ast.Name):
                         env.module.refuse(target, "this body must compute a value only", "unpack to locals")
                     env = _local(compiler, stmt, target.id, each, env)
-            case ast.Return(value=ast.expr() as value) if part is not WHOLE:
-                return tuple_part(compiler, value, part, env)
             case ast.Return(value=ast.expr() as value):
-                return plain_if_known(compiler.expression(value, env), env)
+                return _returned(compiler, value, part, env)
             case ast.If(test=test, body=then, orelse=orelse):
                 cond = compiler.test(test, env)
                 left = value_body(compiler, join_rest(then, rest), env.knowing(when_true(cond)), stmt, part)
@@ -188,6 +232,20 @@ def value_body(compiler: Compiler, body: Sequence[ast.stmt], env: Env, owner: as
                     "use locals, if and return; no writes, no require, no loops",
                 )
     return env.module.refuse(owner, "a path ends without a return", "return a value on every path", _head(owner))
+
+
+def _returned(compiler: Compiler, node: ast.expr, part: Part, env: Env) -> Expr:
+    """The value that a ``return`` gives to a part of the result."""
+    if isinstance(part, TuplePart):
+        whole = part is WHOLE
+        return plain_if_known(compiler.expression(node, env), env) if whole else tuple_part(compiler, node, part, env)
+    if isinstance(node, ast.Constant) and node.value is None:
+        if not part.optional:
+            problem = f"the result needs {part.kind}, and this is None"
+            env.module.refuse(node, problem, f"annotate it: `-> {part.kind} | None`")
+        return Lit(None, NONE)
+    found = of_kind(compiler, part.kind, node, env, optional=part.optional)
+    return plain_if_known(found.parts[part.place], env)
 
 
 def _local(compiler: Compiler, node: ast.stmt, name: str, value: Expr, env: Env) -> Env:

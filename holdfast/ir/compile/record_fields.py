@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 
 from holdfast.ir.compile.context import Compiler, Env, RecordValue, StateField
 from holdfast.ir.compile.conversions import fit
-from holdfast.ir.compile.records import known, of_kind, refuse_whole
+from holdfast.ir.compile.records import of_kind, refuse_whole
 from holdfast.ir.errors import Place
 from holdfast.ir.expr import Expr, Lit, Name, Read, walk
 from holdfast.ir.stmt import Assign, Fill, Let, Stmt
@@ -90,11 +90,7 @@ def _parts(compiler: Compiler, field: StateField, value: ast.expr, env: Env) -> 
         if not field.kind.optional:
             env.module.refuse(value, f"{what} needs {kind}, and this is None", f"declare it `{kind} | None`")
         return [fit(Lit(None, NONE), cell, value, env, what=what) for cell in cells]
-    found = compiler.record(value, env)
-    if found is None or found.kind != kind:
-        found = of_kind(compiler, kind, value, env)  # it refuses the value
-    if not field.kind.optional:
-        found = known(found, value, env)
+    found = of_kind(compiler, kind, value, env, optional=field.kind.optional)
     return [fit(part, cell, value, env, what=what) for part, cell in zip(found.parts, cells, strict=True)]
 
 

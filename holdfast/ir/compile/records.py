@@ -90,21 +90,17 @@ def refuse_whole(found: RecordValue, node: ast.AST, env: Env) -> NoReturn:
     env.module.refuse(node, f"{found.kind} is a record, and no single value", f"name a part, such as .{first}")
 
 
-def of_kind(compiler: Compiler, kind: RecordType, node: ast.expr, env: Env) -> RecordValue:
-    """An expression as a record of a type, which is not None."""
-    return known(_of_kind(compiler, kind, node, env), node, env)
-
-
-def _of_kind(compiler: Compiler, kind: RecordType, node: ast.expr, env: Env) -> RecordValue:
+def of_kind(compiler: Compiler, kind: RecordType, node: ast.expr, env: Env, *, optional: bool = False) -> RecordValue:
+    """An expression as a record of a type. ``optional``: whether it may be None."""
     found = compiler.record(node, env)
     if found is None or found.kind != kind:
         env.module.refuse(node, f"this is no {kind}", f"write {kind}({', '.join(kind.names)})")
-    return found
+    return found if optional else known(found, node, env)
 
 
 def equal(compiler: Compiler, one: RecordValue, node: ast.expr, env: Env) -> Expr:
     """``m == Vote(n, k, t)``: all parts are equal. As in Python, None differs from every record."""
-    two = _of_kind(compiler, one.kind, node, env)
+    two = of_kind(compiler, one.kind, node, env, optional=True)
     if one.optional == two.optional:
         return And(tuple(Compare("==", left, right) for left, right in zip(one.parts, two.parts, strict=True)))
     held, other = (one, two) if one.optional else (two, one)

@@ -76,6 +76,17 @@ class Holders(Model):
         """Whether a vote is that of a node."""
         return v.src == n
 
+    def refused(self, n: Node) -> Vote:
+        """The next vote of a node, which is none of a later term."""
+        return Vote(n, granted=False, term=self.last.term + 1)
+
+    def own(self, n: Node) -> Vote | None:
+        """The vote that a node holds, if it is its own."""
+        vote = self.held[n]
+        if vote is None or not self.is_own(vote, n):
+            return None
+        return vote
+
     @action
     def vote(self, n: Node, t: Term) -> None:
         """A record of values that it replaces, and of a computed one."""
@@ -91,14 +102,14 @@ class Holders(Model):
         require(self.held[n] is None, "HO-02")
         self.held[self.last.src] = self.last
         if self.last.granted:
-            self.last = Vote(n, granted=False, term=self.last.term + 1)
+            self.last = self.refused(n)
 
     @action
     def swap(self, n: Node, k: Node) -> None:
-        """Whole records under a name, which may be None."""
+        """Whole records under a name, or of a helper, which may be None."""
         require(n != k, "HO-03")
         mine = self.held[n]
-        self.held[n] = self.held[k]
+        self.held[n] = self.own(k)
         self.held[k] = mine
 
     @action
@@ -137,6 +148,12 @@ class Holders(Model):
     def new(self, old: Self, n: Node) -> bool:
         """HO-10. A vote is another one than the last."""
         return self.last != old.last and self.last.src == n
+
+    @step(of="drop")
+    def own_is_dropped(self, old: Self, v: Vote) -> bool:
+        """HO-12. Who drops its own vote has none of its own then."""
+        mine = old.own(v.src)
+        return mine is None or self.own(v.src) is None
 
     @witness
     def same(self) -> bool:
