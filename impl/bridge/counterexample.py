@@ -10,7 +10,7 @@ of the run at all. In this case the file follows the model without the rule: its
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import attrs
 
@@ -18,15 +18,22 @@ from holdfast.ir.errors import UsageError
 from holdfast.ir.variants import load_variant
 from holdfast.lower.layout import Value
 from holdfast.lower.outcome import Refused
+from holdfast.lower.python.interpreter import Interpreter
 from holdfast.runs.loading import open_trace
 from holdfast.runs.replay import Script
 from holdfast.trace.line import to_line
 from holdfast.trace.trace import Trace
+from impl.bridge import route_epochs
 from impl.bridge.missing_rules import own_rules
 from impl.bridge.paired_run import PairedCall, PairedRun
 from impl.bridge.pairing import Pairing
 from impl.bridge.pairings import PAIRINGS
+from impl.bridge.route_epochs import RouteEpochRun
 from impl.bridge.statement import Statement, document, setup_statements, taken
+from impl.controller.view import Profile
+
+CLOSING = "What shows the rest of the state:"
+"""The remark above the steps that follow a run."""
 
 
 class _UnsentError(Exception):
@@ -62,14 +69,18 @@ def scenario_of(line: str, model: str | None = None) -> CounterexampleFile:
     if replayer is None:
         problem = loaded.changed or "the file does not say which model it is of"
         raise UsageError(f"{trace.target}: {problem}; name the model with --model")
-    if trace.target not in PAIRINGS:
-        known = ", ".join(sorted(name for name, each in PAIRINGS.items() if each.name == name))
+    if trace.target not in (*PAIRINGS, route_epochs.MODEL):
+        known = ", ".join(sorted({each.name for each in PAIRINGS.values()} | {route_epochs.MODEL}))
         raise UsageError(f"{trace.target}: no scenario expresses the actions of this model; the models are {known}")
-    kind, script = PAIRINGS[trace.target], replayer.script(trace)
     system = load_variant(trace.target)
     own = own_rules(trace.removed, trace.variants)
     foreign = tuple(name for name in trace.removed if not own_rules((name,), ()))
     foreign += tuple(name for name in trace.variants if not own_rules((), (name,)))
+    script = replayer.script(trace)
+    if trace.target == route_epochs.MODEL:
+        text, skipped = _of_route_epochs(Interpreter(system, system.scope(trace.scope), properties=()), trace, script)
+        return CounterexampleFile(text, own, foreign, skipped)
+    kind = PAIRINGS[trace.target]
     try:
         text, skipped = _followed(kind(system, system.scope(trace.scope)), trace, script, refusals=not own)
     except _UnsentError as unsent:
@@ -91,23 +102,50 @@ def _followed(
     start = machine.attempt(machine.layout.blank(), machine.system.init.name, script.start)
     assert start is not None, "the rules of the start are the same"
     run = PairedRun(pairing, start)
-    steps = setup_statements(pairing, run)
-    skipped = []
+
+    def made(action: str, args: Mapping[str, Value]) -> list[Statement]:
+        call = _call(pairing, action, args)
+        return [] if call is None else _made(run, call, sends_all=sends_all)
+
+    steps, skipped = _remarked(trace, made)
+    steps = [*setup_statements(pairing, run), *steps, *_end(run, refusals=refusals)]
+    return _text(trace, pairing.profile, steps), skipped
+
+
+def _of_route_epochs(machine: Interpreter, trace: Trace, script: Script) -> tuple[str, tuple[str, ...]]:
+    """The text of the file of a run of route_epoch, and the steps that are no operation."""
+    start = machine.attempt(machine.layout.blank(), machine.system.init.name, script.start)
+    assert start is not None, "the rules of the start are the same"
+    run = RouteEpochRun(machine, start)
+    setup = run.setup()
+    steps, skipped = _remarked(trace, run.take)
+    first, *others = run.closing()
+    closing = [attrs.evolve(first, remark=(CLOSING,)), *others]
+    return _text(trace, Profile(), [*setup, *steps, *closing]), skipped
+
+
+def _remarked(
+    trace: Trace, made: Callable[[str, Mapping[str, Value]], list[Statement]]
+) -> tuple[list[Statement], tuple[str, ...]]:
+    """The steps of a file for a run, with the run's steps as remarks, and those of them that are no operation."""
+    steps, skipped = [], []
     for place, step in enumerate(trace.steps[1:], 1):
         if step.repeat:
             continue
         said = f"{place}. {step.action}({', '.join(f'{name}={value}' for name, value in step.args)})"
-        call = _call(pairing, step.action, dict(step.args))
-        made = [] if call is None else _made(run, call, sends_all=sends_all)
-        if made:
-            steps += [attrs.evolve(made[0], remark=(said,)), *made[1:]]
+        found = made(step.action, dict(step.args))
+        if found:
+            steps += [attrs.evolve(found[0], remark=(said,)), *found[1:]]
         else:
             skipped.append(said)
             steps.append(Statement(None, remark=(f"{said}: no operation",)))
-    steps += _end(run, refusals=refusals)
+    return steps, tuple(skipped)
+
+
+def _text(trace: Trace, profile: Profile, steps: Iterable[Statement]) -> str:
     claim = "no property" if trace.claim is None else trace.claim.title
     remark = (f"Made by `holdfast scenario from-trace` of a run to {claim}:", f"  {to_line(trace)}")
-    return document(f"{trace.target}: a run to {claim}", pairing.profile, steps, remark), tuple(skipped)
+    return document(f"{trace.target}: a run to {claim}", profile, steps, remark)
 
 
 def _call(pairing: Pairing, action: str, args: Mapping[str, Value]) -> PairedCall | None:
@@ -158,7 +196,7 @@ def _end(run: PairedRun, *, refusals: bool) -> list[Statement]:
         steps[0] = attrs.evolve(steps[0], remark=("What the model refuses at the end, once for each rule:",))
     closing = [made for call in run.pairing.closing for made in _closing(run, PairedCall(*call))]
     if closing:
-        closing[0] = attrs.evolve(closing[0], remark=("What shows the rest of the state:",))
+        closing[0] = attrs.evolve(closing[0], remark=(CLOSING,))
     return [*steps, *closing]
 
 

@@ -23,6 +23,9 @@ OF_VARIANTS = {
     # because a late close of it would count; this rule refuses the close.
     "restore_epoch": ("CK-02.epoch_old",),
     "kraft": (KRAFT,),
+    "fenced_is_new_minus_1": ("M-08",),
+    # Here a main counts all requests, also local ones, by one rule.
+    "local_uncounted": ("M-02",),
 }
 """By variant of a model: what the implementation lacks in its place. A label, the switch of a spot, or a profile."""
 
