@@ -294,7 +294,7 @@ def last_return(patch: Patch) -> None:
     real = helpers.value_body
 
     def wrong(compiler: Any, body: Any, env: Any, owner: Any, part: Any = helpers.WHOLE) -> Expr:
-        return real(compiler, body[-1:] if isinstance(part, helpers.RecordPart) else body, env, owner, part)
+        return real(compiler, body[-1:] if isinstance(part, helpers.ResultPart) else body, env, owner, part)
 
     patch.setattr(helpers, "value_body", wrong)
 

@@ -31,7 +31,7 @@ WHOLE = TuplePart(0, 0)
 
 
 @attrs.frozen
-class RecordPart:
+class ResultPart:
     """A part of a record that a helper returns: the record, the part's place from 0, and whether None is allowed."""
 
     kind: RecordType
@@ -45,7 +45,7 @@ class RecordPart:
         return OptionalType(kind) if self.optional else kind
 
 
-Part = TuplePart | RecordPart
+Part = TuplePart | ResultPart
 """Which part of the result of a helper is computed. Each part is an expression of its own."""
 
 
@@ -138,14 +138,14 @@ def helper_record(compiler: Compiler, node: ast.expr, env: Env) -> RecordValue |
     kind, optional = compiler.context.types.record_or_none(member.node.returns, member.module)
     if kind is None:
         return None
-    wanted = [RecordPart(kind, place, optional) for place in range(len(kind.parts))]
+    wanted = [ResultPart(kind, place, optional) for place in range(len(kind.parts))]
     values = [helper_value(compiler, node, name, env.states[state], env, part) for part in wanted]
     return RecordValue(kind, tuple(values), optional)
 
 
 def _result_type(compiler: Compiler, member: Member, node: ast.Call, part: Part, env: Env) -> Scalar | None:
     """The annotated type of a helper's result, or of a part of it; None for ``int``, any number."""
-    if isinstance(part, RecordPart):
+    if isinstance(part, ResultPart):
         return part.type
     returns = _annotation_of_part(member, node, part, env)
     is_number = isinstance(returns, ast.Name) and returns.id == "int"
