@@ -75,7 +75,8 @@ class Fencing(Model):
         if rule("new_token"):
             self.newest += 1
         self.token[c] = self.newest
-        self.has_read[c] = False
+        if rule("read_again"):
+            self.has_read[c] = False
 
     @action(fair="weak")
     def expire(self) -> None:

@@ -73,7 +73,7 @@ EXAMPLES = [
         sizes={"tiny": (178, 10), "default": (9504, 17)},
         mistakes={"fence_writes_only": ("nothing_lost", 7)},
         alive={"one_holder": "missing"},
-        killed=5,
+        killed=6,
         lemmas=4,
         unshared=(914, 10),
     ),
