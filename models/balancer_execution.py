@@ -179,13 +179,11 @@ class BalancerExecution(Model):
 
     def comes_from(self, c: Controller, p: Partition, n: Node) -> bool:
         """Whether n is the source of c's move of p."""
-        m = self.origin[c, p]
-        return m is not None and m == n
+        return self.origin[c, p] == n
 
     def goes_to(self, c: Controller, p: Partition, n: Node) -> bool:
         """Whether c's batch moves p to n."""
-        m = self.target[c, p]
-        return self.batch[c, p] and m is not None and m == n
+        return self.batch[c, p] and self.target[c, p] == n
 
     def moves_of(self, c: Controller, n: Node) -> int:
         """How many moves of c's batch touch n."""

@@ -142,8 +142,7 @@ class BalancerSamples(Model):
 
     def is_measured_by(self, p: Partition, n: Node) -> bool:
         """Whether n measured the sample of p. For properties only."""
-        m = self.measured_by[p]
-        return m is not None and m == n
+        return self.measured_by[p] == n
 
     @witness
     def moved_and_known_again(self) -> bool:

@@ -82,8 +82,7 @@ class BrokerExecutors(Model):
 
     def does(self, n: Node, t: Thread, p: Partition) -> bool:
         """Whether n opens or closes p on the thread t."""
-        task = self.task[n, t]
-        return task is not None and task == p
+        return self.task[n, t] == p
 
     # The operator ---------------------------------------------------------------------------------------------
 

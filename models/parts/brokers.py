@@ -127,8 +127,7 @@ class Brokers(Registration, StreamTable):
 
     def is_acked_by(self, n: Node, s: Stream, o: Offset) -> bool:
         """Whether n was the last broker that acked o."""
-        by = self.acked_by[s, o]
-        return by is not None and by == n
+        return self.acked_by[s, o] == n
 
     def can_ack(self, n: Node, s: Stream) -> bool:
         """Whether n would ack a record that it has accepted, or may accept."""

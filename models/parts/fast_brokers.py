@@ -171,8 +171,7 @@ class FastBrokers(ProcessTable, EntryTable):
 
     def acked(self, n: Node, s: Stream, o: Offset) -> bool:
         """Whether a process of n has acked o, and o is not trimmed."""
-        by = self.acked_by[s, o]
-        return by is not None and by == n
+        return self.acked_by[s, o] == n
 
     # Witnesses ------------------------------------------------------------------------------------------------
 

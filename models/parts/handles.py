@@ -78,8 +78,7 @@ class HandleTable(ProcessTable):
 
     def is_batch_start(self, n: Node, s: Stream, o: Offset) -> bool:
         """Whether a batch of n's WAL begins at o."""
-        base = self.wal[n, s, o]
-        return base is not None and base == o
+        return self.wal[n, s, o] == o
 
     def is_inside_batch(self, n: Node, s: Stream, o: Offset) -> bool:
         """Whether o lies in a batch of n's WAL that begins below o."""

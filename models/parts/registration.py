@@ -63,8 +63,7 @@ class Registration(Model):
 
     def led_by(self, n: Node) -> bool:
         """Whether n leads."""
-        leader = self.leader
-        return leader is not None and leader == n
+        return self.leader == n
 
     def disarms_early(self) -> bool:
         """EL-03, EL-04. Whether a timer ends although nobody has been elected."""

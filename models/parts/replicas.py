@@ -54,8 +54,7 @@ class Replicas(Model):
 
     def led_by(self, n: Broker) -> bool:
         """Whether n leads."""
-        leader = self.leader
-        return leader is not None and leader == n
+        return self.leader == n
 
     def is_first(self, n: Broker) -> bool:
         """Whether n is the first in the list of replicas: the preferred leader."""

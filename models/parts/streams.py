@@ -70,8 +70,7 @@ class StreamTable(Model):
 
     def owned_by(self, s: Stream, n: Node) -> bool:
         """Whether the current range of s is on n."""
-        owner = self.owner[s]
-        return owner is not None and owner == n
+        return self.owner[s] == n
 
     def ranges_meet(self, s: Stream) -> bool:
         """Whether the range before the current one, if one is kept, ends where the current one starts."""
