@@ -110,7 +110,7 @@ def test_the_page_says_what_finds_a_lack() -> None:
     assert (
         "20 runs, 9 rules: 2 not found, 2 oracle, 1 conform, 1 machine, 1 redundant, 1 scenario, 1 not tried." in page
     )
-    assert "3 rules decided nothing, though a run may reach them: ST-14, ST-16, ST-22." in page
+    assert "These rules decided nothing, though a run may reach them: ST-14, ST-16, ST-22." in page
     assert f"No run of a simulated cluster reaches 1 rules:\n\n- CS-27: {REASONS['CS-27']}.\n\n| rule" in page
     assert cells["ST-12"][1:5] == [
         *("loss (run 2)", "1,200 in 3", "**oracle** log: two values"),

@@ -69,7 +69,7 @@ def _wrapped(text: str) -> list[str]:
 def _idle(rows: Sequence[GuardRow]) -> Iterator[str]:
     """The rules that decided nothing: first the rules without a reason, then the unreachable ones, with reasons."""
     if missed := undecided(rows):
-        yield from _wrapped(f"{len(missed)} rules decided nothing, though a run may reach them: {', '.join(missed)}.")
+        yield from _wrapped(f"These rules decided nothing, though a run may reach them: {', '.join(missed)}.")
     listed = [row.label for row in rows if not row.decided and row.label in REASONS]
     if listed:
         yield from _list(f"No run of a simulated cluster reaches {len(listed)} rules:", listed, REASONS)
