@@ -17,7 +17,7 @@ OWN = ("__init__", "__new__", "__post_init__", "__eq__", "__hash__", "__getattri
 class Record(metaclass=_Domain):
     """Values with named parts: ``class Vote(Record): ...`` with an annotation for each part, as in ``term: Term``.
 
-    A part is a Sort, a Nat, an Enum or a bool. Equal parts make equal records.
+    A part is a Sort, a Nat, an Int, an Enum or a bool; a record with an Int is no key. Equal parts make equal records.
     """
 
     def __init_subclass__(cls, **options: Any) -> None:

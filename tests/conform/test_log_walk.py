@@ -94,6 +94,19 @@ def test_a_walk_of_a_model_that_holds_records_conforms(tmp_path: Path) -> None:
     assert judged(model, lines, tmp_path / "b.log").kind == "impossible"
 
 
+def test_a_walk_with_numbers_below_0_in_records_conforms(tmp_path: Path) -> None:
+    """A part that may be negative is told and judged as any number."""
+    model = "tests/lower/models/moves.py"
+    lines = deepcopy(log(model, 0))
+    told = [line["post"]["last_by"] for line in lines if "last_by" in line.get("post", {})]
+    assert min(told) < 0
+    assert judged(model, lines, tmp_path / "a.log").kind == "conforms"
+
+    wrong = next(line for line in lines if line.get("post", {}).get("last_by", 0) < 0)
+    wrong["post"]["last_by"] *= -1
+    assert judged(model, lines, tmp_path / "b.log").kind == "impossible"
+
+
 def test_a_log_begins_with_its_model() -> None:
     """The first line names the model, its variants and the numbers of the model's literals."""
     assert log("ownership", 0)[0] == {

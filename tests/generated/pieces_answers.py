@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.differential.vocabulary import BOOL, optional
+from tests.differential.vocabulary import BOOL, GAP, optional
 from tests.generated.setting import Piece, Setting
 
 
@@ -46,14 +46,14 @@ def holders(make: Setting) -> None:
     """Nodes hold records, which may be None: they take, swap and drop them."""
     sort, nat = make.sort(), make.nat()
     vote = make.record("Vote", {"src": sort, "granted": BOOL, "at": nat})
-    mark = make.record("Mark", {"granted": BOOL, "at": nat})
-    last = make.field("last", (), mark, f"{mark}(False, {nat}(0))", of_records=True)
+    mark = make.record("Mark", {"granted": BOOL, "at": nat, "by": GAP})
+    last = make.field("last", (), mark, f"{mark}(False, {nat}(0), Gap(1))", of_records=True)
     held = make.field("held", (sort,), f"{vote} | None", "None", of_records=True)
     best = make.field("best", (), f"{vote} | None", "None", of_records=True)
     at = make.one(f"{last}.at", f"{last}.at + 1", f"{nat}(0)")
     made = f"{vote}(n, {make.one(f'{last}.granted', f'not {last}.granted', 'True')}, {at})"
     guard = make.require(make.one(f"{held}[n] is None", f"{held}[n] is None or {held}[n] != {best}", f"{best} is None"))
-    crossed = f"{last} = {mark}({last}.at == 0, {nat}(1) if {last}.granted else {nat}(0))"
+    crossed = f"{last} = {mark}({last}.at == 0, {nat}(1) if {last}.granted else {nat}(0), 0 - {last}.by)"
     again = make.one(crossed, f"{best} = {held}[n]", f"{held}[n] = {best}")
     new = make.helper("new", (("n", sort),), vote, [f"return {made}"])
     own = make.helper(
@@ -73,7 +73,11 @@ def holders(make: Setting) -> None:
     make.action("pass_on", (("n", sort), ("m", sort)), pass_on)
     drop = make.choices.one(
         (
-            [make.require(f"{held}[v.src] == v"), f"{held}[v.src] = None", f"{last} = {mark}(v.granted, v.at)"],
+            [
+                make.require(f"{held}[v.src] == v"),
+                f"{held}[v.src] = None",
+                f"{last} = {mark}(v.granted, v.at, {last}.by - 1)",
+            ],
             [make.require(f"{best} != v"), f"{best} = v", f"{held}.fill({make.one('v', 'None', best)})"],
         )
     )

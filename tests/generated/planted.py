@@ -347,7 +347,7 @@ FAULTS = (
     Fault(one_member_more, "kernel-text", range(FROM_POOLS, FROM_POOLS + 2)),
     Fault(true_parts, "interpreter", range(FROM_ANSWERS + 26, FROM_ANSWERS + 27)),
     Fault(parts_one_by_one, "interpreter", range(FROM_ANSWERS + 6, FROM_ANSWERS + 7)),
-    Fault(last_return, "interpreter", range(FROM_ANSWERS + 27, FROM_ANSWERS + 28)),
+    Fault(last_return, "interpreter", range(FROM_ANSWERS + 31, FROM_ANSWERS + 32)),
     Fault(true_messages, "tlc", range(FROM_ANSWERS, FROM_ANSWERS + 3)),
     Fault(one_name, "interpreter", range(153, 158)),
     Fault(dropped_tests, "tlc", range(178, 182)),

@@ -118,21 +118,21 @@ class Small(Writer):
     def cells(self, field: Field) -> int:
         """The number of values that all cells of a field together may take."""
         if isinstance(field, SequenceField):
-            entries = 2 if field.entry == BOOL else self.codes(field.entry)
+            entries = self.codes(field.entry)
             return int(sum(entries**length for length in range(self.sizes[field.index] + 1)) ** self.keys(field))
-        plain = some(field.kind)
-        codes = {BOOL: 2, MODE: 3, GAP: GAP_BOUNDS[1] - GAP_BOUNDS[0] + 1}.get(plain) or self.codes(plain)
+        codes = self.codes(some(field.kind))
         return 1 if field.given else int((codes + is_optional(field.kind)) ** self.keys(field))
 
     def keys(self, field: Field) -> int:
         """The number of cells of a field."""
-        return math.prod(3 if key == MODE else self.codes(key) for key in field.keys)
+        return math.prod(map(self.codes, field.keys))
 
     def codes(self, kind: str) -> int:
-        """The number of a Sort's elements, of a Nat's values, or of a record's."""
+        """The number of a type's values, without None."""
         if kind in self.parts:
             return math.prod(map(self.codes, self.parts[kind]))
-        return 2 if kind == BOOL else self.sizes[kind] + (kind in self.words.nats)
+        known = {BOOL: 2, MODE: 3, GAP: GAP_BOUNDS[1] - GAP_BOUNDS[0] + 1}.get(kind)
+        return known or self.sizes[kind] + (kind in self.words.nats)
 
     # Written by chance ----------------------------------------------------------------------------------------
 
@@ -190,7 +190,7 @@ class Small(Writer):
         room, found = CHOICES, []
         for _ in range(self.choices.weighted([(1, 0), (3, 1), (4, 2), (1, most)])):
             name, kind = self.choices.one(named)
-            codes = {BOOL: 2, MODE: 3, GAP: 4}.get(kind) or self.codes(kind)
+            codes = self.codes(kind)
             if codes <= room and (name, kind) not in found:
                 room //= codes
                 found.append((name, kind))

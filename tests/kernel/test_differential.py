@@ -85,6 +85,11 @@ def test_a_compiled_kernel_agrees_on_fields_that_hold_records() -> None:
     compare(compile_model(load_model(str(MODELS / "holders.py"))), states=30)
 
 
+def test_a_compiled_kernel_agrees_on_records_with_numbers_below_0() -> None:
+    """Nothing differs on a model whose records have a number that may be negative."""
+    compare(compile_model(load_model(str(MODELS / "moves.py"))), states=30)
+
+
 def test_a_compiled_kernel_agrees_on_whole_maps() -> None:
     """Nothing differs on a model whose parameters are whole maps and relations."""
     compare(compile_model(load_model(str(MODELS / "quorums.py"))), states=30)

@@ -47,6 +47,8 @@ CASES = {
     ),
     "holders": ("holders.py", "default", (), ()),
     "holders without rules": ("holders.py", "default", ("generous",), ("HO-01", "HO-02", "HO-04", "HO-05", "HO-06")),
+    "moves": ("moves.py", "default", (), ()),
+    "moves without rules": ("moves.py", "default", (), ("MO-01", "MO-02", "MO-03")),
     "pools": ("pools.py", "default", (), ()),
     "pools without rules": ("pools.py", "default", (), ("PO-01", "PO-04", "PO-05", "PO-06", "PO-08")),
     "quorums": ("quorums.py", "tiny", (), ()),

@@ -33,6 +33,7 @@ CASES = {
     "bags": (ROOT / "tests/lower/models/bags.py", "tiny", ("BA-03",)),
     "answers": (ROOT / "tests/lower/models/answers.py", "default", ("AN-02",)),
     "holders": (ROOT / "tests/lower/models/holders.py", "default", ("HO-02",)),
+    "moves": (ROOT / "tests/lower/models/moves.py", "default", ("MO-01",)),
     "pools": (ROOT / "tests/lower/models/pools.py", "default", ("PO-08",)),
     "quorums": (ROOT / "tests/lower/models/quorums.py", "tiny", ("Q-07",)),
     "ownership": (ROOT / "models/ownership.py", "tiny", ()),

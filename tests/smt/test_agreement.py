@@ -25,6 +25,7 @@ CASES = {
     "bags": ("lower/models/bags.py", "default", (), ("BA-03",), 8, 8),
     "answers": ("lower/models/answers.py", "default", (), ("AN-02", "AN-05"), 8, 8),
     "holders": ("lower/models/holders.py", "default", (), ("HO-02", "HO-04"), 8, 8),
+    "moves": ("lower/models/moves.py", "default", (), ("MO-01",), 8, 8),
     "pools": ("lower/models/pools.py", "default", (), ("PO-08",), 8, 8),
     "quorums": ("lower/models/quorums.py", "tiny", (), (), 8, 8),
     "quorums without rules": ("lower/models/quorums.py", "default", (), ("Q-02", "Q-05", "Q-06", "Q-09"), 6, 8),

@@ -175,9 +175,9 @@ def test_every_step_with_pools_is_the_same(tools: Tools) -> None:
     assert reached_by_tlc(tools, specification) == ours
 
 
-@pytest.mark.parametrize("model", ["answers", "holders"])
+@pytest.mark.parametrize("model", ["answers", "holders", "moves"])
 def test_every_step_with_records_is_the_same(tools: Tools, model: str) -> None:
-    """Records whose parts are truth values, and fields that hold records, give equal states and steps."""
+    """Records whose parts are truth values or numbers below 0, and fields that hold records, give the same."""
     system = system_of(f"tests/lower/models/{model}.py")
     specification = Specification.of(system, system.scope("tiny"), model)
     ours = reached_by_search(system, system.scope("tiny"), specification.signature.ghosts, 100_000)

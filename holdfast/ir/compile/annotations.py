@@ -16,7 +16,6 @@ from holdfast.ir.marks import MARK
 from holdfast.ir.types import (
     BOOL,
     BUDGET,
-    BoolType,
     EnumType,
     IntType,
     Key,
@@ -37,7 +36,7 @@ class RecordType:
     """A record: the name and the type of each part. It is no type of the system: its parts are single values."""
 
     name: str
-    parts: tuple[tuple[str, Key], ...]
+    parts: tuple[tuple[str, Plain], ...]
 
     def __str__(self) -> str:
         return self.name
@@ -47,7 +46,22 @@ class RecordType:
         """The names of the parts."""
         return tuple(name for name, _ in self.parts)
 
-    def part(self, name: str) -> Key:
+    @property
+    def keys(self) -> tuple[tuple[str, Key], ...]:
+        """The parts of a record that ``as_key`` takes."""
+        keys = tuple((name, kind) for name, kind in self.parts if not isinstance(kind, IntType))
+        assert len(keys) == len(self.parts), f"{self} is no key"
+        return keys
+
+    def as_key(self, node: ast.AST, module: Module) -> RecordType:
+        """The record as a key or the domain of a loop. Raises ModelError if a part is an Int."""
+        for name, kind in self.parts:
+            if isinstance(kind, IntType):
+                remedy = "use another type; a record with an Int is a field, an entry of a sequence or a parameter"
+                module.refuse(node, f"{self}.{name} is {kind}, which cannot be a key or a domain", remedy)
+        return self
+
+    def part(self, name: str) -> Plain:
         """The type of a part."""
         return dict(self.parts)[name]
 
@@ -115,16 +129,16 @@ class Types:
                 return self.record_named(left, module), True
         return self.record_named(node, module), False
 
-    def _part(self, cls: type, name: str, hint: object, module: Module, node: ast.AST) -> Key:
+    def _part(self, cls: type, name: str, hint: object, module: Module, node: ast.AST) -> Plain:
         # The message about a built-in type such as int names the part, and not the type alone.
         is_declared = isinstance(hint, type) and (hint is bool or hint not in BUILTINS.values())
         kind = self.of_class(hint, module, node) if is_declared else None
-        if isinstance(kind, SortType | NatType | EnumType | BoolType):
+        if kind is not None:
             return kind
         shown = " | ".join(getattr(each, "__name__", str(each)) for each in get_args(hint) or [hint])
         shown = shown.replace("NoneType", "None")
-        remedy = "use a Sort, a Nat, an Enum or bool"
-        return module.refuse(node, f"{cls.__name__}.{name} is {shown}, which cannot be a key", remedy)
+        remedy = "use a Sort, a Nat, an Int, an Enum or bool"
+        return module.refuse(node, f"{cls.__name__}.{name} is {shown}, which cannot be a part", remedy)
 
 
 def _declared(cls: type, module: Module, node: ast.AST) -> Plain:

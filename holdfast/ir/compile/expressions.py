@@ -374,7 +374,7 @@ class Expressions:
     def domain_or_record(self, node: ast.expr, env: Env) -> Key | RecordType:
         """The type that a loop or a comprehension runs over, which may be a record."""
         found = records.record_type(self.context.types, node, env)
-        return self.domain(node, env) if found is None else found
+        return self.domain(node, env) if found is None else found.as_key(node, env.module)
 
 
 HANDLERS: dict[str, Callable[[Expressions, ast.Call, Env], Expr]] = {

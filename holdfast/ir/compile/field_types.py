@@ -26,7 +26,7 @@ Shape = tuple[Key | RecordType, ...]
 def flat(shape: Shape) -> tuple[Key, ...]:
     """The keys, with those of its parts for a record."""
     return tuple(
-        key for kind in shape for key in ([k for _, k in kind.parts] if isinstance(kind, RecordType) else [kind])
+        key for kind in shape for key in ([k for _, k in kind.keys] if isinstance(kind, RecordType) else [kind])
     )
 
 
@@ -210,4 +210,4 @@ def _annotated(origin: object, word: str) -> bool:
 def key_or_record(node: ast.expr, module: Module, types: Types) -> Key | RecordType:
     """The type of a key, of a parameter that is a record, or of the domain of a loop."""
     found = types.record_named(node, module)
-    return key(node, module, types) if found is None else found
+    return key(node, module, types) if found is None else found.as_key(node, module)

@@ -18,7 +18,7 @@ from holdfast.ir.compile.source import Module, excerpt
 from holdfast.ir.expr import And, Compare, Expr, IsNone, Name, Not, Or, Unwrap
 from holdfast.ir.names import UniqueName, source_name
 from holdfast.ir.system import Param
-from holdfast.ir.types import Key, OptionalType
+from holdfast.ir.types import Key, OptionalType, Plain
 
 
 def named(compiler: Compiler, node: ast.expr, env: Env) -> RecordValue | None:
@@ -121,11 +121,11 @@ def variables(compiler: Compiler, kind: Key | RecordType, name: str) -> Variable
     if not isinstance(kind, RecordType):
         return ((compiler.fresh(name), kind),)
     # Messages show the source's name of a part: ``m.term``.
-    parts = ((UniqueName(f"{name}_{part}", f"{name}.{part}"), key) for part, key in kind.parts)
+    parts = ((UniqueName(f"{name}_{part}", f"{name}.{part}"), key) for part, key in kind.keys)
     return tuple((compiler.fresh(each), key) for each, key in parts)
 
 
-def value_of(kind: Key | RecordType, variables: Variables) -> Expr | RecordValue:
+def value_of(kind: Key | RecordType, variables: Sequence[tuple[str, Plain]]) -> Expr | RecordValue:
     """The value of a variable that these names stand for."""
     parts = tuple(Name(name, key) for name, key in variables)
     return RecordValue(kind, parts) if isinstance(kind, RecordType) else parts[0]
