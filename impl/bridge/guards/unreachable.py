@@ -29,8 +29,8 @@ REASONS: Mapping[str, str] = {
     "PL-13.gap": "only lost data leave a gap, and the other rules exclude a loss",
     "RA-08.cap": "a request of that size needs a topic of more than 50,000 partitions",
     "RA-47.recovery": "no message of the wire carries a recovery state",
-    "ZR-57.fenced": "a main reports only fenced epochs (ZR-59), of records that are committed and so never lost",
     "WL-06.newest": "the object that says what is trimmed is newer than all that is trimmed",
+    "ZR-57.fenced": "a main reports only fenced epochs (ZR-59), of records that are committed and so never lost",
 }
 """By label: why no run reaches the rule."""
 
