@@ -87,6 +87,7 @@ class RouteEpochRun:
         steps = self._bump() if self._after("bump", {}) else []
         for main in [each for each in self._keys("up") if self._value("up", each)]:
             steps += self._learn(main, self._value("fenced"))
+            # Otherwise it may report, and the model does not say what: ``_publish`` would refuse the run.
             if not self._newest(main) or not self._entries_after_tick(main):
                 steps += self._publish(main)
         return [*steps, self._tick(writes=self._commit())]
@@ -180,8 +181,8 @@ class RouteEpochRun:
             return []
         node, steps = _number(main), []
         # A commit that waited for the WAL ends first.
-        if main in self._running and self._do("publish", {"m": main, "v": self._running[main]}):
-            steps.append(_step("commit_done", {"published": _zone(self._running.pop(main))}, node=node))
+        if main in self._running and self._do("publish", {"m": main, "v": self._running[main] + 1}):
+            steps.append(_step("commit_done", {"published": self._running.pop(main)}, node=node))
         steps.append(_step("commit_tick", node=node))
         counted, newest = self._counted(main), self._newest(main)
         self._entries[main] = self._entries_after_tick(main)
@@ -195,7 +196,7 @@ class RouteEpochRun:
         elif counted:
             steps.append(_step("commit_done", {"published": None}, node=node))
         elif left:
-            self._running.setdefault(main, self._epoch("known", main) + 1)
+            self._running.setdefault(main, self._epoch("known", main))
             if left == {"UPLOADED"}:
                 steps.append(_step("commit_done", {"published": None}, node=node, stage=STAGES[0]))
         return [*steps, _step("report", {"route_epoch": self._reported(main)}, node=node)]
