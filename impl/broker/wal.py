@@ -116,7 +116,7 @@ class Wal:
             raise FencedError(f"the WAL has objects of epoch {places[-1].epoch}, after {self._epoch}")
         self.next = places[-1].end if places else 0
         for place in places:
-            stale = rule("WL-08", self._is_overlapped(place, places))
+            stale = rule("WL-08", self._is_stale(place, places))
             (self._stale if stale else self._objects).append(place)
 
     async def verify(self) -> None:
@@ -129,11 +129,17 @@ class Wal:
         """Whether the reservation names this process. False if the reservation cannot be read."""
         return await self._reservation.is_own()
 
-    def _is_overlapped(self, place: WalPlace, places: list[WalPlace]) -> bool:
-        """Whether an object reaches above the start of a newer process's object: it was put too late (WL-08)."""
+    def _is_stale(self, place: WalPlace, places: list[WalPlace]) -> bool:
+        """Whether an object of an old process came too late, or is trimmed (WL-08).
+
+        A newer process writes only when it has committed and trimmed all that was there (RC-05). So an old object that
+        is listed beside a newer one belongs to the WAL no more, even if it overlaps none: the newer object of its slot
+        may be trimmed and deleted. The records of a channel stay for the next process, unless they are overlapped.
+        """
         if "AM-03" in self._as_built and place != places[0]:
             return False
-        return any(other.epoch > place.epoch and other.start < place.end for other in places)
+        newer = [other for other in places if other.epoch > place.epoch]
+        return any(other.start < place.end for other in newer) if self._is_channel else bool(newer)
 
     async def recover(self, visit: Callable[[int, WalRecord], Awaitable[None]]) -> None:
         """Call ``visit`` for each record that is not trimmed, with its offset, in the order of offsets (WL-07).

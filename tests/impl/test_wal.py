@@ -288,6 +288,28 @@ def test_a_missing_rule_loses_what_was_acknowledged(case: str) -> None:
         events(World())
 
 
+def test_a_late_object_in_a_trimmed_slot_is_left_out() -> None:
+    """WL-08. The newer process has trimmed its own object in the slot and deleted it, so the late one overlaps nothing.
+
+    The second record of the late object lies above the trim. Replayed first, it would take the place of an acknowledged
+    record of its stream.
+    """
+    world = World(limits=WalLimits())
+    old = started(world)
+    old.append_together(2)
+    old.crash()
+    new = started(world)
+    new.append()
+    new.settle()
+    new.trim(1)
+    new.settle()
+    acked = new.append()
+    new.settle()
+    world.arrive_late()
+    started(world)
+    assert world.recovered == {acked.base: 3}
+
+
 def test_only_the_first_object_is_compared_as_built() -> None:
     """AM-03. The second late object makes the hole."""
     with pytest.raises(LostError):

@@ -25,9 +25,16 @@ class LostError(AssertionError):
 class World:
     """The store, the controller's barrier, and all processes of the node, by their epochs from 1."""
 
-    def __init__(self, *, as_built: frozenset[str] = frozenset(), verifies_late: bool = True) -> None:
+    def __init__(
+        self,
+        *,
+        as_built: frozenset[str] = frozenset(),
+        verifies_late: bool = True,
+        limits: WalLimits = ONE_BY_ONE,
+    ) -> None:
         self.store = MemoryStore()
         self.as_built = as_built
+        self.limits = limits
         self.verifies_late = verifies_late
         self.processes: list[Process] = []
         self.late: list[Operation] = []
@@ -90,7 +97,7 @@ class Process:
         self.has_recovered = False
         self.ready = False
         bucket = Bucket(self.tasks, lambda number, operation: (number, operation))
-        self.wal = Wal(self.tasks, bucket, 3, epoch, as_built=world.as_built, limits=ONE_BY_ONE)
+        self.wal = Wal(self.tasks, bucket, 3, epoch, as_built=world.as_built, limits=world.limits)
         self.acked: list[tuple[int, WalRecord]] = []
         self.main = self.tasks.start(self._main())
 
@@ -125,6 +132,12 @@ class Process:
         self.tasks.start(self._append(record))
         self.run()
         return record
+
+    def append_together(self, count: int) -> None:
+        """Append records of one object, if the limits allow it."""
+        for _ in range(count):
+            self.tasks.start(self._append(self.world.new_record(self.epoch)))
+        self.run()
 
     async def _append(self, record: WalRecord) -> None:
         offset = await self.wal.append(record).wait()
