@@ -71,9 +71,10 @@ class Director:
     # What clients ask for ---------------------------------------------------------------------------------------
 
     def adopt(self, key: int, node: int) -> None:
-        """Give a new stream to a node."""
+        """Give a new stream to a node; if its broker was fenced meanwhile, to an active one (FO-10)."""
         self.owners[key] = Ownership()
-        self._give(key, node)
+        nodes = self.active()
+        self._give(key, node if node in nodes or not nodes else nodes[key % len(nodes)])
 
     def release(self, key: int) -> None:
         """Take a stream from its owner, since a client destroys it."""
