@@ -218,8 +218,8 @@ class Wal:
     ) -> None:
         """Put the object of a bulk, and acknowledge its appends when WL-05 allows it."""
         try:
-            # A late put of a dead process with this epoch must not replace the object of the next one (AM-15).
-            await self._bucket.put(place.key(self._folder), data, new=True)
+            # A late put of a dead process with this epoch must not replace what a channel has; a WAL is reserved.
+            await self._bucket.put(place.key(self._folder), data, new=self._is_channel)
         except (StoreError, TakenError):
             self._fence()
         if before is not None and rule("WL-05.in_order", not before.happened):

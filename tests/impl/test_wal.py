@@ -14,7 +14,7 @@ from impl.store.bucket import Bucket
 from impl.store.interface import Get, List, Put
 from impl.store.memory import MemoryStore
 from impl.tasks import Tasks
-from tests.impl.wal_world import ONE_BY_ONE, LostError, Process, World, ended
+from tests.impl.wal_world import LostError, Process, World, ended
 
 
 def started(world: World) -> Process:
@@ -308,35 +308,6 @@ def test_a_late_object_in_a_trimmed_slot_is_left_out() -> None:
     world.arrive_late()
     started(world)
     assert world.recovered == {acked.base: 3}
-
-
-def test_a_late_object_of_the_same_epoch_replaces_nothing() -> None:
-    """AM-15. A process that starts again with an equal epoch writes under the keys of the one before."""
-    store = MemoryStore()
-
-    def begun() -> tuple[Tasks, Wal]:
-        tasks = Tasks()
-        wal = Wal(tasks, Bucket(tasks, lambda number, operation: (number, operation)), 3, 1, limits=ONE_BY_ONE)
-        tasks.start(wal.start())
-        return tasks, wal
-
-    def settle(tasks: Tasks) -> None:
-        while outputs := tasks.run(tasks.now):
-            for number, operation in outputs:
-                tasks.answer(number, store.execute(operation))
-
-    before, old = begun()
-    settle(before)
-    old.append(WalRecord(1, 1, 0, 1, b"late"))
-    [(_, late)] = before.run(before.now)
-    after, new = begun()
-    settle(after)
-    acked = new.append(WalRecord(1, 1, 0, 1, b"acknowledged"))
-    settle(after)
-    assert acked.happened
-    kept = dict(store.objects)
-    store.execute(late)
-    assert store.objects == kept
 
 
 def test_only_the_first_object_is_compared_as_built() -> None:
