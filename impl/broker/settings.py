@@ -50,8 +50,8 @@ class Settings(msgspec.Struct, frozen=True):
     - ``fast_close``: whether streams are closed as in V6, else as in legacy.
     - ``elects``: whether moves go as in G1, else as in G0.
     - ``threads``: the number of partitions that are opened at once, and of those that are closed at once.
-    - ``as_built``: known defects that are built in: AM-01, AM-03, AM-20, LP-05 (newer metadata does not end an open of
-      a partition that waits, CA-49), and LP-06 (opens and closes of partitions share their threads, RA-12).
+    - ``as_built``: known defects that are built in: AM-01, AM-03, AM-15, AM-20, LP-05 (newer metadata does not end an
+      open of a partition that waits, CA-49), and LP-06 (opens and closes of partitions share their threads, RA-12).
     - ``recovery``: the limits of the blocks of a recovery (RC-04).
     - ``split_bytes``: a stream with at least this many bytes in a block gets an object of its own (PL-21).
     - ``index_bytes``: the number of bytes at the end of an object that a read fetches first.

@@ -57,7 +57,7 @@ class Wal:
     """The WAL of ``node`` in the hands of the process with the epoch. Call ``start``, then ``recover``, then append.
 
     ``next``: the offset where the next object starts. ``fenced``: whether another process has the WAL, or it cannot be
-    written. ``as_built``: the known defects that the WAL has (AM-03).
+    written. ``as_built``: the known defects that the WAL has (AM-03, AM-15).
 
     ``folder``: of a channel, which is such a WAL too, but has no reservation (ZR-16, ZR-17); None for the node's own.
     """
@@ -116,7 +116,7 @@ class Wal:
             raise FencedError(f"the WAL has objects of epoch {places[-1].epoch}, after {self._epoch}")
         self.next = places[-1].end if places else 0
         for place in places:
-            stale = rule("WL-08", self._is_stale(place, places))
+            stale = rule("WL-08", self._is_overlapped(place, places))
             (self._stale if stale else self._objects).append(place)
 
     async def verify(self) -> None:
@@ -129,17 +129,11 @@ class Wal:
         """Whether the reservation names this process. False if the reservation cannot be read."""
         return await self._reservation.is_own()
 
-    def _is_stale(self, place: WalPlace, places: list[WalPlace]) -> bool:
-        """Whether an object of an old process came too late, or is trimmed (WL-08).
-
-        A newer process writes only when it has committed and trimmed all that was there (RC-05). So an old object that
-        is listed beside a newer one belongs to the WAL no more, even if it overlaps none: the newer object of its slot
-        may be trimmed and deleted. The records of a channel stay for the next process, unless they are overlapped.
-        """
+    def _is_overlapped(self, place: WalPlace, places: list[WalPlace]) -> bool:
+        """Whether an object reaches above the start of a newer process's object: it was put too late (WL-08)."""
         if "AM-03" in self._as_built and place != places[0]:
             return False
-        newer = [other for other in places if other.epoch > place.epoch]
-        return any(other.start < place.end for other in newer) if self._is_channel else bool(newer)
+        return any(other.epoch > place.epoch and other.start < place.end for other in places)
 
     async def recover(self, visit: Callable[[int, WalRecord], Awaitable[None]]) -> None:
         """Call ``visit`` for each record that is not trimmed, with its offset, in the order of offsets (WL-07).
@@ -218,8 +212,8 @@ class Wal:
     ) -> None:
         """Put the object of a bulk, and acknowledge its appends when WL-05 allows it."""
         try:
-            # A late put of a dead process with this epoch must not replace what a channel has; a WAL is reserved.
-            await self._bucket.put(place.key(self._folder), data, new=self._is_channel)
+            # A late put of a dead process with this epoch must not replace the object of the next one.
+            await self._bucket.put(place.key(self._folder), data, new="AM-15" not in self._as_built)
         except (StoreError, TakenError):
             self._fence()
         if before is not None and rule("WL-05.in_order", not before.happened):
@@ -261,6 +255,9 @@ class Wal:
 
         Returns the gate of the last trim if that one trims at least as much. Raises the errors of ``append``.
         """
+        # The last record of an object trims its whole slot. Else an object that an old process puts late into the slot,
+        # when the trimmed one is deleted, could have records above the trim, and the next process would replay them.
+        offset = max([offset, *(place.end - 1 for place in self._objects if self._is_trimmed(place, offset))])
         if rule("WL-06.larger", offset <= self._trim):
             return self._trimmed
         self._trim = offset

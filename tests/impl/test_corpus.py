@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[2]
 FILES = sorted((ROOT / "corpus").glob("*.json"))
 PAGE = ROOT / "docs/simulate.md"
 HEAD = ["| rule or defect | cluster | file | oracle | operations | faults |", "|---|---|---|---|---|---|"]
-SWITCHES = {"AM-01", "AM-03", "AM-20", "EL-03", "EL-06", "LP-05", "LP-06"}
-LARGE = {"AM-03", "CA-47"}
+SWITCHES = {"AM-01", "AM-03", "AM-15", "AM-20", "EL-03", "EL-06", "LP-05", "LP-06"}
+LARGE = {"AM-03", "AM-15", "CA-47"}
 """Defects and rules without a known smaller run."""
 
 

@@ -17,9 +17,9 @@ from impl.tasks import Tasks
 from tests.impl.wal_world import LostError, Process, World, ended
 
 
-def started(world: World) -> Process:
+def started(world: World, epoch: int | None = None) -> Process:
     """The next process, after everything it has sent so far has arrived."""
-    process = world.begin()
+    process = world.begin(epoch)
     process.settle()
     assert process.ready
     return process
@@ -288,17 +288,18 @@ def test_a_missing_rule_loses_what_was_acknowledged(case: str) -> None:
         events(World())
 
 
-def test_a_late_object_in_a_trimmed_slot_is_left_out() -> None:
-    """WL-08. The newer process has trimmed its own object in the slot and deleted it, so the late one overlaps nothing.
+@pytest.mark.parametrize("epoch", [1, 2])
+def test_a_late_object_in_a_trimmed_slot_is_left_out(epoch: int) -> None:
+    """WL-06. The next process has trimmed its own object in the slot and deleted it, so the late one overlaps nothing.
 
-    The second record of the late object lies above the trim. Replayed first, it would take the place of an acknowledged
-    record of its stream.
+    The second record of the late object is one more than the trimmed object had. Replayed first, it would take the
+    place of an acknowledged record of its stream. The next process may have the same epoch.
     """
     world = World(limits=WalLimits())
     old = started(world)
     old.append_together(2)
     old.crash()
-    new = started(world)
+    new = started(world, epoch)
     new.append()
     new.settle()
     new.trim(1)
@@ -308,6 +309,30 @@ def test_a_late_object_in_a_trimmed_slot_is_left_out() -> None:
     world.arrive_late()
     started(world)
     assert world.recovered == {acked.base: 3}
+
+
+def same_key(world: World) -> None:
+    """A process puts an object, and then the object of the one before it arrives under the same key."""
+    old = started(world)
+    old.append()
+    old.crash()
+    new = started(world, old.epoch)
+    new.append()
+    new.settle()
+    assert new.acked
+    world.arrive_late()
+    started(world)
+
+
+def test_a_late_object_of_the_same_epoch_replaces_nothing() -> None:
+    """AM-15. A process that starts again with an equal epoch writes under the keys of the one before."""
+    same_key(World())
+
+
+def test_a_late_object_of_the_same_epoch_replaces_another_as_built() -> None:
+    """AM-15. The last writer wins, and what was acknowledged is lost."""
+    with pytest.raises(LostError):
+        same_key(World(as_built=frozenset({"AM-15"})))
 
 
 def test_only_the_first_object_is_compared_as_built() -> None:

@@ -49,9 +49,9 @@ class World:
         """Whether something was lost."""
         self._records = 0
 
-    def begin(self) -> Process:
-        """Start the next process."""
-        process = Process(self, len(self.processes) + 1)
+    def begin(self, epoch: int | None = None) -> Process:
+        """Start the next process. Its epoch is the next one, unless ``epoch`` is given."""
+        process = Process(self, epoch or len(self.processes) + 1)
         self.processes.append(process)
         process.run()
         return process
