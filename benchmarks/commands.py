@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,18 +23,19 @@ def empty_cache() -> Iterator[str]:
         yield folder
 
 
-def holdfast(arguments: Sequence[str], cache: str) -> float:
+def holdfast(arguments: Sequence[str], cache: str, ends: Collection[int] = (0,)) -> float:
     """The seconds of one command, with compiled kernels in ``cache``.
 
-    Raises RuntimeError, with what it printed, if the command ends with another code than 0.
+    Raises RuntimeError, with what it printed, if the exit code of the command is none of ``ends``.
     """
-    return _timed([sys.executable, "-m", "holdfast", *arguments], " ".join(arguments), ROOT, {CACHE_VARIABLE: cache})
+    command = [sys.executable, "-m", "holdfast", *arguments]
+    return _timed(command, " ".join(arguments), ROOT, {CACHE_VARIABLE: cache}, ends)
 
 
-def once(arguments: Sequence[str]) -> float:
-    """The seconds of one command with no kernel compiled before."""
+def once(arguments: Sequence[str], ends: Collection[int] = (0,)) -> float:
+    """The seconds of one command with no kernel compiled before. Raises RuntimeError as ``holdfast`` does."""
     with empty_cache() as cache:
-        return holdfast(arguments, cache)
+        return holdfast(arguments, cache, ends)
 
 
 def fresh_clone(repository: Path = ROOT) -> float:
@@ -45,9 +46,11 @@ def fresh_clone(repository: Path = ROOT) -> float:
         return _timed(["make", "test"], "test a fresh clone", clone, {CACHE_VARIABLE: cache})
 
 
-def _timed(command: Sequence[str], task: str, folder: Path, settings: dict[str, str]) -> float:
+def _timed(
+    command: Sequence[str], task: str, folder: Path, settings: dict[str, str], ends: Collection[int] = (0,)
+) -> float:
     # A search path or an environment of the caller would let another tree than `folder` answer.
     inherited = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "VIRTUAL_ENV"}}
     begun = now()
-    output(command, task, folder=str(folder), environment=inherited | settings)
+    output(command, task, folder=str(folder), environment=inherited | settings, ends=ends)
     return now() - begun

@@ -132,7 +132,8 @@ def live(measured: Measurements, effort: Effort) -> None:
 def prove(measured: Measurements, effort: Effort) -> None:
     """Proofs of all models, in one command."""
     effort.say("prove: all models")
-    measured.attempt("prove", partial(commands.once, ["prove", *MODELS]))
+    # Code 20: some properties have no answer. Two models of the balancer count beyond what formulas say.
+    measured.attempt("prove", partial(commands.once, ["prove", *MODELS], (0, 20)))
 
 
 def mutate(measured: Measurements, effort: Effort) -> None:

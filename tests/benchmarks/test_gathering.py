@@ -90,6 +90,13 @@ def test_a_command_that_ends_with_an_error_has_no_time() -> None:
         commands.once(["check", "no_such_model"])
 
 
+def test_a_proof_without_an_answer_takes_time_too() -> None:
+    """A command may be allowed other codes. Proofs are: for some models of the balancer Z3 has no answer."""
+    assert commands.once(["prove", "no_such_model"], (0, 2)) > 0
+    with pytest.raises(RuntimeError, match="ended with 2"):
+        commands.once(["prove", "no_such_model"], (0, 20))
+
+
 def test_a_command_takes_time() -> None:
     """The seconds of a command that succeeds are returned."""
     assert commands.once(["models"]) > 0
