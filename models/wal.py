@@ -16,6 +16,8 @@ Where this differs from streams.md:
 - AM-03: one late PUT is enough to lose acked data, if a trimmed object is still stored and is listed first.
 - WL-08: if it is read as "shares a slot with a newer object", acked data is lost too (`same_slot_only`). An old object
   beyond the newest one is listed before it, and makes a hole.
+- WL-06: a header names slots here. If it names a record, a late object is replayed that fills the slot of a trimmed and
+  deleted one, and takes the place of acked records (`trims_records`).
 - FO-06 verifies the reservation only before the barrier. An older process that reserves late can then ack records that
   were not listed (`verified_early`).
 - WL-01.once: a repeated PUT of the reservation would give the WAL back to an old process.

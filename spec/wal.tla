@@ -23,6 +23,8 @@
 \*   first.
 \* - WL-08: if it is read as "shares a slot with a newer object", acked data is lost too (`same_slot_only`).
 \*   An old object beyond the newest one is listed before it, and makes a hole.
+\* - WL-06: a header names slots here. If it names a record, a late object is replayed that fills the slot of
+\*   a trimmed and deleted one, and takes the place of acked records (`trims_records`).
 \* - FO-06 verifies the reservation only before the barrier. An older process that reserves late can then ack
 \*   records that were not listed (`verified_early`).
 \* - WL-01.once: a repeated PUT of the reservation would give the WAL back to an old process.
@@ -133,6 +135,7 @@ ListObjects(p, end, t) ==
                             /\ j_5 + 1 = k_6)
                 /\ \E r \in Incarnation, i \in Slot :
                        acked[r, i] /\ ~(r < q_7 \/ (r = q_7 /\ i < k_6))
+        hidden == FALSE
     IN  /\ ~listed[p]  \* WL-03.once
         /\ reserved = p  \* FO-06.reserve_first
         /\ ~(\E q \in Incarnation, k \in Slot : q > p /\ stored[q, k])  \* WL-03.newer
@@ -148,7 +151,7 @@ ListObjects(p, end, t) ==
         /\ next_slot' = [next_slot EXCEPT ![p] = end]
         /\ confirmed' = [confirmed EXCEPT ![p] = end]
         /\ found' = [i_2 \in Incarnation, s \in Slot |-> FALSE]
-        /\ missed' = [missed EXCEPT ![p] = (left_out \/ cut_off)]
+        /\ missed' = [missed EXCEPT ![p] = (left_out \/ cut_off \/ hidden)]
         /\ UNCHANGED <<trim, stored, acked, reserved, asked, replayed,
                        last_acker, put_left>>
 

@@ -25,6 +25,8 @@ class WalObjects(Model):
     """WL-08 as built: of all objects, only the first one listed is compared with newer epochs (AM-03)."""
     same_slot_only: Flag
     """WL-08 to the letter: an old object goes only if a newer one lies in the same slot."""
+    trims_records: Flag
+    """WL-06 to the letter: a header trims up to a record. A late object in the slot of that record may reach beyond."""
 
     trim: Map[tuple[Incarnation, Slot], Slot | None]
     """The header of p's object for the slot: all slots below it are trimmed. None if p has sent no such object."""
@@ -103,7 +105,12 @@ class WalObjects(Model):
         return self.found[p, k] and before and (beyond or not meets)
 
     def judge_listing(self, p: Incarnation, t: Slot) -> None:
-        """Note whether the replay of p will miss an acked object: not found, below the trim, or behind a hole."""
+        """Note whether the replay of p will miss an acked object.
+
+        The object is not found, below the trim, behind a hole, or hidden. It is hidden if an older object is found in
+        the last slot that its sender has trimmed: records of that object beyond the trim may be for the same offsets of
+        a stream, and the first to be replayed count (RC-02).
+        """
         self.find_objects(t)
         left_out = any(self.acked[q, k] and (k < t or not self.found[q, k]) for q in Incarnation for k in Slot)
         cut_off = any(
@@ -112,6 +119,14 @@ class WalObjects(Model):
             for k in Slot
             if self.after_hole(q, k)
         )
-        self.missed[p] = left_out or cut_off
+        hidden = self.trims_records and any(
+            self.found[q, k] and k + 1 == t and self.trim[r, k] is not None and self.acked[r, j]
+            for q in Incarnation
+            for k in Slot
+            for r in Incarnation
+            for j in Slot
+            if q < r
+        )
+        self.missed[p] = left_out or cut_off or hidden
         # The list is needed no longer. Clearing it merges states that differ in nothing else.
         self.found.fill(False)

@@ -180,6 +180,25 @@ def test_one_late_put_is_enough(variants: tuple[str, ...]) -> None:
     assert state.holds("listings_are_complete") == (not variants)
 
 
+@pytest.mark.parametrize("variants", [(), ("trims_records",)])
+@pytest.mark.parametrize("late", [True, False])
+def test_a_late_put_in_a_trimmed_slot(variants: tuple[str, ...], *, late: bool) -> None:
+    """WL-06. The next process has trimmed and deleted its own object in the slot of the late one.
+
+    Nothing is lost if the object came in time: then it was listed, and the reset has trimmed its whole slot (RC-05).
+    """
+    state = Wal.at("tiny", variants=variants).start().take("put", p=OLD, t=Slot(0))
+    if not late:
+        state = state.take("land", p=OLD, k=Slot(0))
+    state = listed(state, NEXT).take("replay", p=NEXT)
+    if late:
+        state = written(written(state, NEXT, k=0, t=0), NEXT, k=1, t=1)
+        state = state.take("delete", p=NEXT, j=Slot(1), q=NEXT, k=Slot(0)).take("land", p=OLD, k=Slot(0))
+    else:
+        state = written(state, NEXT, k=1, t=1)
+    assert listed(state, LAST).holds("listings_are_complete") == (not variants or not late)
+
+
 def test_what_is_acked_between_listing_and_replay() -> None:
     """FO-06 as built: an older process reserves after the listing and acks; the newer one does not replay that."""
     before = Wal.at("tiny", variants=("verified_early",)).start()
