@@ -83,8 +83,7 @@ PROVE = (
     "small sizes instead, and the formulas of each size are long."
 )
 VERIFY = (
-    "By the table that the command prints, TLC takes nearly half of the time, and proofs with a second solver a fifth. "
-    "All cores are at work to the end."
+    "By the table that the command prints, TLC takes nearly half of the time, and proofs with a second solver a fifth."
 )
 TEST = (
     "A minute goes into setting up, and the rest is work on all cores. Tried: tests that take a moment by the record "

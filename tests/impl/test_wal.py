@@ -311,6 +311,19 @@ def test_a_late_object_in_a_trimmed_slot_is_left_out(epoch: int) -> None:
     assert world.recovered == {acked.base: 3}
 
 
+def test_a_trim_within_an_object_spares_the_rest() -> None:
+    """WL-06. Only the last record of an object trims its slot: the others of the object are recovered."""
+    world = World(limits=WalLimits())
+    old = started(world)
+    old.append_together(3)
+    old.settle()
+    old.trim(2)
+    old.settle()
+    (left,) = world.acked
+    started(world)
+    assert world.recovered == {left: 2}
+
+
 def same_key(world: World) -> None:
     """A process puts an object, and then the object of the one before it arrives under the same key."""
     old = started(world)
