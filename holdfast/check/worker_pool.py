@@ -1,8 +1,8 @@
 """Work on several cores at once, in processes of their own.
 
 A process prepares itself once, from a payload, and then works on many tasks. Ctrl-C reaches every process of a
-terminal. The workers ignore it: the process that started them ends them. SIGTERM counts as Ctrl-C. If the process that
-started them is killed, the workers end by themselves. A worker that is told to end and does not is killed.
+terminal, and `timeout` sends SIGTERM to all of its group. The workers ignore both: the process that started them ends
+them. If that one is killed, the workers end by themselves. A worker that is told to end and does not is killed.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.connection import Connection
+from multiprocessing.connection import wait as wait_for
 from multiprocessing.process import BaseProcess
 from multiprocessing.synchronize import Event
+from types import FrameType
 from typing import Any, Self, TypeVar
 
 from holdfast.check.interrupt import deferred, interrupt, raise_swallowed_again
@@ -40,8 +43,11 @@ class WorkerPool:
         # A new interpreter for each: a copy of this process would share threads and locks that it cannot use.
         context = multiprocessing.get_context("spawn")
         self._ended = context.Event()
+        # Workers wait for the end of this pipe, not for the event: an event waits for those that wait for it, and so
+        # for ever if one of them was killed.
+        self._told, self._telling = context.Pipe(duplex=False)
         self._pool = ProcessPoolExecutor(
-            count, mp_context=context, initializer=_begin, initargs=(self._ended, prepare, payload)
+            count, mp_context=context, initializer=_begin, initargs=(self._ended, self._told, prepare, payload)
         )
         self._futures: list[Future[Any]] = []
         self._before: Any = None
@@ -53,22 +59,22 @@ class WorkerPool:
             self._before = signal.signal(signal.SIGTERM, interrupt)
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
         if self._before is not None:
             signal.signal(signal.SIGTERM, self._before)
         workers = [process for process in multiprocessing.active_children() if process not in self._others]
         # Work is left after an error, or if the caller wants no more results. Then no process need end well.
-        if any(not future.done() for future in self._futures):
-            # A search takes SIGTERM as Ctrl-C: it ends in order, and removes what it has on disk. The tasks that its
-            # process has in its queue then end at once.
+        if error is not None or any(not future.done() for future in self._futures):
+            # The tasks that a worker still has in its queue end at once.
             self._ended.set()
-            for process in workers:
-                process.terminate()
+            self._telling.close()
         # A library such as Z3 may answer no signal for minutes, and some hang at their exit. No result is lost by then.
         patience = threading.Timer(GRACE, _kill, [workers])
         patience.start()
         self._pool.shutdown(cancel_futures=True)
         patience.cancel()
+        self._telling.close()
+        self._told.close()
 
     def submit(self, work: Callable[[T], R], task: T) -> Future[R]:
         """Begin a task. Its future raises what ``work`` raises, and BrokenProcessPool if the system ended a worker."""
@@ -127,24 +133,32 @@ _ended: list[Event] = []
 """In a worker: the event that the pool is ended, whatever tasks are left."""
 
 
-def _begin(ended: Event, prepare: Callable[[P], None], payload: P) -> None:
+def _begin(ended: Event, told: Connection, prepare: Callable[[P], None], payload: P) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # No SIG_IGN: programs that a worker starts would ignore the signal, too.
+    signal.signal(signal.SIGTERM, _ignore)
     # See ``deferred``.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
     raise_swallowed_again()
     _ended.append(ended)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=_end_when_told, args=(told,), daemon=True).start()
     prepare(payload)
 
 
-def _end_with_parent() -> None:
-    """Wait until the process that started this one is gone, and end this one: nobody wants its results."""
+def _ignore(_number: int, _frame: FrameType | None) -> None:
+    """The handler of SIGTERM in a worker that is in no search."""
+
+
+def _end_when_told(told: Connection) -> None:
+    """Wait until the pool is ended, or the process that started this one is gone, and end this one."""
     parent = multiprocessing.parent_process()
     assert parent is not None
-    parent.join()
+    wait_for([told, parent.sentinel])
     _ended[0].set()
-    os.kill(os.getpid(), signal.SIGTERM)
-    threading.Event().wait(GRACE)
+    if signal.getsignal(signal.SIGTERM) is not _ignore:
+        # A search takes SIGTERM as Ctrl-C: it ends in order, and removes what it has on disk.
+        os.kill(os.getpid(), signal.SIGTERM)
+        threading.Event().wait(GRACE)
     # Without tasks this process would wait for one for ever.
     os._exit(1)
 

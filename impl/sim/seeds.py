@@ -79,11 +79,12 @@ def _side_by_side(question: Question, seeds: range, jobs: int, go_on: Callable[[
 
 
 def _leave_signals_to_the_parent() -> None:
-    """Ctrl-C reaches every process of the terminal; the one that started the others answers it.
+    """The process that started this one answers signals: Ctrl-C reaches all, and `timeout` sends SIGTERM to all.
 
     If that process is killed, this one ends too: nobody wants its runs.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

@@ -163,6 +163,46 @@ def test_no_worker_outlives_its_pool(sent: signal.Signals, tmp_path: Path) -> No
     assert (b"KeyboardInterrupt" in error) == (sent == signal.SIGTERM)
 
 
+def asked(fifos: tuple[str, str]) -> int:
+    """Say that the work has begun, and end it when told."""
+    begun, go_on = fifos
+    with Path(begun).open("w") as pipe:
+        pipe.write("x")
+    with Path(go_on).open() as pipe:
+        return len(pipe.readline())
+
+
+TOLD = """
+import signal, sys
+from holdfast.check.worker_pool import WorkerPool
+from tests.check.test_worker_pool import asked, prepare
+signal.signal(signal.SIGTERM, lambda *_: print("told", flush=True))
+with WorkerPool(1, prepare, 1) as pool:
+    print(*pool.in_order(asked, [tuple(sys.argv[1:])], lambda done: None))
+"""
+
+
+def test_a_signal_to_the_whole_group_leaves_the_end_to_the_caller(tmp_path: Path) -> None:
+    """`timeout` sends SIGTERM to all processes. The caller gets the results that it still waits for."""
+    begun, go_on = tmp_path / "begun", tmp_path / "go_on"
+    os.mkfifo(begun)
+    os.mkfifo(go_on)
+    process = subprocess.Popen(
+        [sys.executable, "-c", TOLD, str(begun), str(go_on)],
+        env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, start_new_session=True, text=True,
+    )  # fmt: skip
+    assert begun.read_text() == "x"
+    os.killpg(process.pid, signal.SIGTERM)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "told\n"
+    # Opened for both ends, which waits for no reader: if the worker is gone, there is none.
+    pipe = os.open(go_on, os.O_RDWR)
+    os.write(pipe, b"1234\n")
+    rest, _ = process.communicate(timeout=60)
+    os.close(pipe)
+    assert (rest, process.returncode) == ("5\n", 0)
+
+
 def tried(
     system: System, cores: int, budget: str | None = None
 ) -> tuple[MutationReport, list[str], list[tuple[str, Trace]]]:
