@@ -29,7 +29,8 @@ def run(options: GuardOptions, jobs: int | None, limits: Budget) -> int:
     """Try all rules, or write the page. Returns the exit code.
 
     After trials it is 10 if nothing finds the lack of a rule, or if a rule decided nothing without a reason that is
-    listed, or something in spite of one. It is 20 if a limit came first.
+    listed, or something in spite of one. It is 20 if a limit came first. Then neither the rows nor the page is
+    written, for rules that were not tried would replace what earlier trials have found.
     """
     meter = Meter(limits)
     if options.resume is not None:
@@ -45,17 +46,19 @@ def run(options: GuardOptions, jobs: int | None, limits: Budget) -> int:
             processes = jobs or len(os.sched_getaffinity(0))
             progress, tries = GuardProgress(options.resume), options.tries or TRIES
             store = made(wanted, progress, processes, ticker.show, go_on, tries, _stored())
+        code = _report(store)
+        if meter.spent is not None:
+            kept = "go on with --resume" if options.resume else "nothing is kept without --resume"
+            note(f"holdfast: ended by {meter.spent}; {FILE.name} stays as it was; {kept}")
+            return OUT_OF_BUDGET
         write(FILE, text(store))
         note(f"holdfast: stored in {FILE}")
     else:
-        store = read()
+        store, code = read(), COMPLETE
     if options.guards is not None:
         write(options.guards, page_of(store))
         note(f"holdfast: {options.guards} is written")
-    code = _report(store) if options.update else COMPLETE
-    if meter.spent is not None:
-        note(f"holdfast: ended by {meter.spent}; go on with --resume")
-    return code if meter.spent is None else OUT_OF_BUDGET
+    return code
 
 
 def _stored() -> tuple[GuardRow, ...]:

@@ -20,6 +20,7 @@ from impl.bridge.guards.unreachable import REASONS, undecided, wrongly_listed
 from impl.bridge.guards.walk import disagreement
 from impl.bridge.missing_rules import fails_without, tells_lack
 from impl.bridge.pairings import pairing
+from impl.cli import guards as guards_command
 from impl.rules import guards
 from impl.scenario.language import read_file, read_text
 from impl.sim.check import check
@@ -220,6 +221,30 @@ def test_options_that_do_not_go_together(
     assert main(["simulate", *given]) == 2
     assert capsys.readouterr().err == f"holdfast: {said}\n"
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("resume", "kept"),
+    [((), "nothing is kept without --resume"), (("--resume", "progress.ndjson"), "go on with --resume")],
+)
+def test_a_limit_keeps_the_rows_of_earlier_trials(
+    resume: tuple[str, ...],
+    kept: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rules that were not tried replace no row. A limit that leaves no time ends with 20, and no page is written."""
+    file, page = tmp_path / "guards.json", tmp_path / "page.md"
+    monkeypatch.setattr(guards_command, "FILE", file)
+    file.write_text("earlier")
+    where = [str(tmp_path / each) if each.endswith("ndjson") else each for each in resume]
+    assert main(["simulate", "--update", "--runs", "1", "--budget", "0.001s", "--guards", str(page), *where]) == 20
+    said = capsys.readouterr()
+    assert f"; guards.json stays as it was; {kept}\n" in said.err
+    assert "found by nothing" in said.out
+    assert file.read_text() == "earlier"
+    assert not page.exists()
 
 
 def test_progress_is_kept(tmp_path: Path) -> None:
