@@ -26,7 +26,7 @@ ORACLES: dict[str, Oracle] = {
     "bound": bound,
     "owner": owner,
 }
-NAMES = (*ORACLES, "heal", "storage", "zones", "strangers")
+NAMES = (*ORACLES, "heal", "storage", "zones", "strangers", "answers")
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -47,13 +47,14 @@ def judge(
     shown: Iterable[str] = (),
     zones: Iterable[str] = (),
     taken: Iterable[str] = (),
+    answers: Iterable[str] = (),
 ) -> Verdict:
     """Run all oracles on a history. ``stored``: the bucket after a run that has healed; None if it has not.
 
     ``dangling``: the links that could not be resolved when a process ended; ``storage`` reports them. ``shown``: what a
     proxy has shown beyond the confirmed end; ``bound`` reports it. ``zones``: what else breaks a property of zone
-    routing. ``taken``: what strangers asked for and nobody refused, though it had to be; ``strangers`` reports it. All
-    in words.
+    routing. ``taken``: what strangers asked for and nobody refused, though it had to be; ``strangers`` reports it.
+    ``answers``: what controllers have answered or done against the facts. All in words.
     """
     try:
         calls = CallsByStream(history)
@@ -73,6 +74,7 @@ def judge(
     found += islice((*unresolved(dangling), *left), 1)
     found += (Violation("zones", -1, each) for each in islice(zones, 1))
     found += (Violation("strangers", -1, each) for each in islice(taken, 1))
+    found += (Violation("answers", -1, each) for each in islice(answers, 1))
     looked = {
         "streams": len(calls.streams),
         "acknowledged": sum(len(stream.acked) for stream in calls.streams.values()),

@@ -69,12 +69,12 @@ def judged(run: Run) -> Verdict:
     """The verdict of the oracles on a run. Only a run that has healed has a final bucket to judge."""
     simulation = run.simulation
     stored = bucket(simulation, simulation.store.memory.objects) if run.healed else None
-    taken = simulation.strangers.taken
+    taken, answers = simulation.strangers.taken, simulation.cluster.answers.found
     if not simulation.options.zones:
-        return judge(run.history, stored, taken=taken)
+        return judge(run.history, stored, taken=taken, answers=answers)
     events = run.log.events
     routed = chain(fallen(events), unreadable(events), late(events), reordered(events, run.history))
-    return judge(run.history, stored, simulation.dangling, beyond(events), routed, taken)
+    return judge(run.history, stored, simulation.dangling, beyond(events), routed, taken, answers)
 
 
 def bucket(simulation: Simulation, objects: dict[str, bytes]) -> BucketContents:

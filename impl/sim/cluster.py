@@ -12,6 +12,7 @@ from impl.errors import E
 from impl.metadata.image import Image
 from impl.metadata.log import MetadataBatch
 from impl.metadata.quorum import Quorum
+from impl.oracles.answers.watch import AnswerWatch, ExpectedReply
 from impl.sim.event_log import AppendedBatch, EventLog, ExecutedRequest
 from impl.sim.faults import CONTROLLER, TICK_MS
 from impl.sim.queue import Queue
@@ -40,6 +41,8 @@ from impl.wire import (
     WakeNotice,
 )
 
+WaitingRequest = tuple[Any, Request, ExecutedRequest, ExpectedReply | None]
+"""The process that has sent a request, the request, its event, and the answers that it ought to get."""
 GAP_MS, DEAF_MS = 3_000, 4_000
 """The longest time without a leader, and until an old leader hears that it leads no more."""
 ANNOUNCE_MS = 50
@@ -95,7 +98,8 @@ class ControllerCluster:
         self._wakes = [-1] * controllers
         self._deliveries = 0
         self._resigns = False
-        self._waiting: list[dict[int, tuple[Any, Request, ExecutedRequest]]] = [{} for _ in range(controllers)]
+        self.answers = AnswerWatch()
+        self._waiting: list[dict[int, WaitingRequest]] = [{} for _ in range(controllers)]
         """Of each controller: the requests without an answer, by the number of their delivery."""
         self._tail: deque[tuple[int, ExecutedRequest | AppendedBatch]] = deque()
         """The events of the leader that a failover may lose, each with the number of batches whose commit keeps it."""
@@ -125,11 +129,13 @@ class ControllerCluster:
         self._deliveries += 1
         stale = leader is None or leader.controller != home
         executed = ExecutedRequest(process.name, request, stale=stale)
-        self._waiting[home][self._deliveries] = process, request, executed
+        expected = self.answers.expect(controller, request.body, self._queue.now)
+        self._waiting[home][self._deliveries] = process, request, executed, expected
         self._log.events.append((self._queue.now, f"c{home}", "execute", executed))
         executed.lost = controller.term is None
         # The number of the delivery tells two requests apart that have equal ids, such as the copies of one request.
         self._handle(home, Request(self._deliveries, request.id, request.body))
+        self.answers.executed(expected, controller)
         executed.post = streams_after(controller.image, request.body)
         if isinstance(request.body, GetOpeningStreams) and (row := controller.image.nodes.get(request.body.node)):
             executed.stored = row.epoch, row.failover
@@ -150,9 +156,11 @@ class ControllerCluster:
     def _route(self, index: int, output: Output) -> None:
         match output:
             case Reply(delivery, number, answers):
-                process, request, executed = self._waiting[index].pop(delivery)
+                process, request, executed, expected = self._waiting[index].pop(delivery)
                 executed.answers = answers
                 executed.unknown = self._resigns
+                if not self._resigns:
+                    self.answers.answered(expected, answers)
                 if any(each.error is not E.NONE for each in answers):
                     self.refused_at = self._queue.now
                 self._reply(process, Reply(request.to, number, answers))
@@ -163,12 +171,20 @@ class ControllerCluster:
                 self._queue.at(at, self._wake, index, at)
             case DeleteObjects(objects):
                 keys = tuple(self._object_key(each) for each in objects)
-                self._store.delete(keys, lambda: self._handle(index, DeletionNotice(objects)))
+                self.answers.deletes(self.controllers[index], objects, self._queue.now)
+                self._store.delete(keys, lambda: self._deleted(index, objects))
 
     def _wake(self, index: int, at: int) -> None:
         if self._wakes[index] == at:
+            controller = self.controllers[index]
+            mark = controller.image.mark()
             self._handle(index, WakeNotice())
+            self.answers.woken(controller, mark, self._queue.now)
             self._burn()
+
+    def _deleted(self, index: int, objects: tuple[int, ...]) -> None:
+        self.answers.deleted(self.controllers[index], objects, self._queue.now)
+        self._handle(index, DeletionNotice(objects))
 
     # Commits --------------------------------------------------------------------------------------------------
 
