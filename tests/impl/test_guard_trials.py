@@ -160,6 +160,16 @@ def test_what_found_a_lack_before_is_tried_first() -> None:
     assert evidence(GuardTrial("ST-14", (), 1, gone)).finder == "oracle"
 
 
+def test_an_oracle_is_asked_before_something_weaker_is_repeated() -> None:
+    """A scenario found the lack of ST-43 before; now the oracle of answers does."""
+    number = next(row.reached for row in read().rows if row.label == "ST-43")
+    assert number is not None
+    row = GuardRow(label="ST-43", finder="scenario", file="tests/scenarios/streams/trim.yaml")
+    assert repeated(row).finder == "scenario"
+    found = evidence(GuardTrial("ST-43", (number,), 1, row))
+    assert (found.finder, found.by, found.run) == ("oracle", "answers", number)
+
+
 def test_a_task_has_the_row_of_an_earlier_trial() -> None:
     """Each rule gets its own row, and those of which a row says what finds their lack are known."""
     before = GuardRow(label="CL-08.confirm", finder="oracle", by="heal", run=1)

@@ -130,19 +130,31 @@ class Lack:
 
 
 def evidence(trial: GuardTrial) -> GuardEvidence:
-    """What finds the lack of the rule: what has found it before, if it still does, or else the first of several."""
+    """What finds the lack of the rule: what has found it before, if it still does, or else the first of several.
+
+    An oracle counts more than anything else, so oracles are asked before anything else is repeated.
+    """
+    lack = Lack(trial.label)
+    oracles, others, again = _oracles(trial, lack), _others(trial, lack), _again_as_before(trial)
+    by_oracle = trial.before is not None and trial.before.finder == "oracle" and not trial.before.partner
+    ways = chain(again, oracles, others) if by_oracle else chain(oracles, again, others)
+    return next((each for each in ways if each.finder), NOTHING)
+
+
+def _again_as_before(trial: GuardTrial) -> Iterator[GuardEvidence]:
+    """What the row of an earlier trial names, if it shows the same now."""
     if trial.before is not None and trial.before.finder:
-        again = repeated(trial.before)
-        if again.finder == trial.before.finder:
-            return again
-    return next((each for each in _found(trial) if each.finder), NOTHING)
+        found = repeated(trial.before)
+        yield found if found.finder == trial.before.finder else NOTHING
 
 
-def _found(trial: GuardTrial) -> Iterator[GuardEvidence]:
-    numbers, lack = trial.numbers[: trial.tries], Lack(trial.label)
-    judged = numbers[: -(-trial.tries // 4)]
+def _oracles(trial: GuardTrial, lack: Lack) -> Iterator[GuardEvidence]:
     yield _by_kept_run(trial.label)
-    yield lack.by_oracle(numbers)
+    yield lack.by_oracle(trial.numbers[: trial.tries])
+
+
+def _others(trial: GuardTrial, lack: Lack) -> Iterator[GuardEvidence]:
+    judged = trial.numbers[: -(-trial.tries // 4)]
     yield lack.by_walks(_models(trial.label), trial.tries)
     yield lack.by_conformance(judged)
     known = [PARTNERS[trial.label]] if trial.label in PARTNERS else []
