@@ -285,6 +285,12 @@ def walk(expr: Expr) -> Iterator[Expr]:
         yield from walk(child)
 
 
+def free_names(expr: Expr) -> frozenset[str]:
+    """The names that an expression takes from outside. Bound names are unique, so none of them is free elsewhere."""
+    found = {part.name for part in walk(expr) if isinstance(part, Name)}
+    return frozenset(found - {part.var for part in walk(expr) if isinstance(part, Quantified | Fold)})
+
+
 def substitute(expr: Expr, names: dict[str, Expr]) -> Expr:
     """The expression with names replaced. Bound names are unique, so nothing is captured."""
     if isinstance(expr, Name):

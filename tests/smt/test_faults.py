@@ -16,8 +16,9 @@ from holdfast.ir.load import load_model
 from holdfast.ir.stmt import Assign, Fill, For, If, Stmt, is_check
 from holdfast.ir.system import System
 from holdfast.ir.types import BOOL, MapType
+from holdfast.lower.smt.bindings import Bindings
 from holdfast.lower.smt.bodies import BodyFormulas, Execution, written_places
-from holdfast.lower.smt.formulas import Bindings, FormulaWriter
+from holdfast.lower.smt.formulas import FormulaWriter
 from holdfast.lower.smt.sized_universe import SizedUniverse
 from holdfast.lower.smt.state import State
 from holdfast.lower.smt.values import Maybe, Plain, Value, same

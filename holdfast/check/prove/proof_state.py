@@ -27,6 +27,7 @@ from holdfast.ir.ghosts import ghosts_read
 from holdfast.ir.implied_lemmas import is_declared
 from holdfast.ir.system import LIVENESS, Action, System
 from holdfast.lower.smt.logic import Logic
+from holdfast.lower.smt.solve import SIZES
 from holdfast.lower.smt.theory import Obligation
 from holdfast.runs.selection import select
 
@@ -85,6 +86,7 @@ class ProofState:
         self.second: SecondProverResult | None = None
         self.sorts: tuple[tuple[str, str], ...] = ()
         self.slowest: list[tuple[str, float]] = []
+        self._begun = SIZES.seconds
         self.notes: list[str] = []
         self.ended_by: str | None = None
 
@@ -132,7 +134,7 @@ class ProofState:
             },
             timing=ProofTiming(
                 meter.seconds,
-                self.askers.seconds,
+                self.askers.seconds + SIZES.seconds - self._begun,
                 slowest_questions(self.slowest),
                 tuple((name, sum(each.seconds for each in group)) for name, group in self.standings.items()),
             ),

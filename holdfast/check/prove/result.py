@@ -114,8 +114,8 @@ class SanityCheck:
 
 @attrs.frozen
 class ProofTiming:
-    """Times in seconds, which depend on the machine: of the whole proof, of Z3 alone, of the slowest questions by name,
-    and of all questions about each property.
+    """Times in seconds, which depend on the machine: of the whole proof, of Z3 alone in all processes, of the slowest
+    questions by name, and of all questions about each property. Only the second one counts questions about one size.
     """
 
     seconds: float

@@ -14,7 +14,8 @@ import z3
 from holdfast.ir.expr import Expr, Name, Read
 from holdfast.ir.stmt import Assign, Fill, For, If, Let, Require, Stmt, Within, statements
 from holdfast.ir.types import IntType, NatType, OptionalType, Scalar
-from holdfast.lower.smt.formulas import Bindings, FormulaWriter
+from holdfast.lower.smt.bindings import Bindings
+from holdfast.lower.smt.formulas import FormulaWriter
 from holdfast.lower.smt.guards import PathGuard, all_hold, bound, either, rule
 from holdfast.lower.smt.state import State
 from holdfast.lower.smt.universe import NotFirstOrder, Universe

@@ -9,7 +9,7 @@ from holdfast.lower.random_runs.chance import Chance
 from holdfast.lower.smt.cells import CellTerm, cells_of, codes_of, is_code
 from holdfast.lower.smt.instance import scope_of
 from holdfast.lower.smt.sized_universe import SizedUniverse
-from holdfast.lower.smt.solve import checked, limit
+from holdfast.lower.smt.solve import SIZES, limit
 from holdfast.lower.smt.theory import Theory
 
 
@@ -41,7 +41,7 @@ def _drawn(
     solver.push()
     codes: list[int] = []
     try:
-        if checked(solver) != z3.sat:
+        if SIZES.checked(solver) != z3.sat:
             return None
         for cell in constants:
             kind = cell.var.value
@@ -50,7 +50,7 @@ def _drawn(
             # All codes in cyclic order from a random one; the first code that is still possible is taken.
             for code in ((first + more) % size for more in range(size)):
                 wanted = is_code(universe, kind, cell.value, code)
-                if checked(solver, wanted) == z3.sat:
+                if SIZES.checked(solver, wanted) == z3.sat:
                     solver.add(wanted)
                     codes.append(code)
                     break

@@ -12,10 +12,11 @@ from holdfast.ir.expr import Expr
 from holdfast.ir.system import Action, Property, System
 from holdfast.ir.types import Key, MapType
 from holdfast.lower.python.prune import prune
+from holdfast.lower.smt.bindings import Bindings
 from holdfast.lower.smt.bodies import BodyFormulas, Execution
-from holdfast.lower.smt.formulas import Bindings, FormulaWriter
+from holdfast.lower.smt.formulas import FormulaWriter
 from holdfast.lower.smt.guards import PathGuard, all_hold, bound, is_refused
-from holdfast.lower.smt.state import State
+from holdfast.lower.smt.state import State, remembered
 from holdfast.lower.smt.symbols import Symbol
 from holdfast.lower.smt.universe import NotFirstOrder, Reading, Universe
 from holdfast.lower.smt.values import Value, conjunction, implication, negation
@@ -70,7 +71,8 @@ class Encoding:
 
         ``mark`` distinguishes its symbols from those of other free states. Constants have the same symbols in all.
         """
-        return State({var.name: self.universe.variable(var, "" if var.constant else mark) for var in self.variables})
+        readings = {var.name: self.universe.variable(var, "" if var.constant else mark) for var in self.variables}
+        return State({name: remembered(reading) for name, reading in readings.items()})
 
     def typed(self, mark: str) -> list[z3.BoolRef]:
         """The facts that the symbols of a free state have values of their types."""

@@ -9,7 +9,6 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 
-import attrs
 import z3
 
 from holdfast.ir.expr import (
@@ -35,9 +34,10 @@ from holdfast.ir.expr import (
     negate,
 )
 from holdfast.ir.types import EnumType, IntType, Key, MapType, NatType, NumberType
-from holdfast.lower.smt.state import State
+from holdfast.lower.smt.bindings import Bindings
+from holdfast.lower.smt.formula_memo import FormulaMemo, N
 from holdfast.lower.smt.symbols import Symbol
-from holdfast.lower.smt.universe import NotFirstOrder, Reading, Universe
+from holdfast.lower.smt.universe import NotFirstOrder, Universe
 from holdfast.lower.smt.values import (
     Maybe,
     Plain,
@@ -68,24 +68,12 @@ MOST_COUNTED = 4
 """
 
 
-@attrs.define
-class Bindings:
-    """The values of the names in sight, and the states that expressions read: ``old`` is the state before a step.
-
-    ``maps``: the functions of the parameters that are whole maps.
-    """
-
-    names: dict[str, Value]
-    state: State
-    old: State | None = None
-    maps: Mapping[str, Reading] = attrs.field(factory=dict)
-
-
 class FormulaWriter:
     """Translates expressions in one universe."""
 
     def __init__(self, universe: Universe) -> None:
         self.universe = universe
+        self._memo = FormulaMemo()
 
     def formula(self, node: Expr, at: Bindings) -> z3.BoolRef:
         """The formula of a condition."""
@@ -133,11 +121,18 @@ class FormulaWriter:
             case Ruled(arg=arg):
                 return self.formula(arg, at)
             case Quantified():
-                return self.quantified(node, at)
+                return (
+                    self._memo.value(node, at, self.quantified) if self.universe.is_sized else self.quantified(node, at)
+                )
             case Fold():
-                return self.fold(node, at)
+                return self.once(node, at, self.fold)
             case Arithmetic(op, args):
                 return self.arithmetic(op, [self.plain(arg, at) for arg in args], node.type)
+
+    def once(self, node: N, at: Bindings, write: Callable[[N, Bindings], Value]) -> Value:
+        """The formula that ``write`` makes of a node; where types have sizes, it is made once for equal inputs."""
+        # Without sizes a formula names its bound variables, and the names are numbered.
+        return self._memo.value(node, at, write) if self.universe.is_sized else write(node, at)
 
     # Values ---------------------------------------------------------------------------------------------------
 

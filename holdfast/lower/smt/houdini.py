@@ -19,9 +19,9 @@ import z3
 from holdfast.ir.expr import Expr
 from holdfast.ir.system import Param
 from holdfast.ir.types import IntType, MapType
-from holdfast.lower.smt.formulas import Bindings
+from holdfast.lower.smt.bindings import Bindings
 from holdfast.lower.smt.sized_universe import SizedUniverse
-from holdfast.lower.smt.solve import checked, limit
+from holdfast.lower.smt.solve import SIZES, limit
 from holdfast.lower.smt.state import State
 from holdfast.lower.smt.theory import Formulas, Obligation, Theory
 from holdfast.lower.smt.values import Value, conjunction, negation
@@ -117,7 +117,7 @@ class Clauses:
 
     def _check(self, solver: z3.Solver, *assumptions: z3.BoolRef) -> z3.CheckSatResult:
         limit(solver, self.seconds())
-        return checked(solver, *assumptions)
+        return SIZES.checked(solver, *assumptions)
 
     def _has_model(self, solver: z3.Solver) -> bool:
         """Whether the last check found a model; to be asked after an answer other than ``unsat``."""

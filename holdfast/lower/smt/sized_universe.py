@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
 
 import attrs
 import z3
@@ -24,6 +25,8 @@ from holdfast.lower.smt.values import choice, conjunction, is_false, is_true, sa
 
 class SizedUniverse(Universe):
     """The universe with the sizes of a scope: the number of elements of a Sort, the greatest value of a Nat."""
+
+    is_sized: ClassVar[bool] = True
 
     def __init__(self, system: System, sizes: Mapping[str, int]) -> None:
         super().__init__(system)

@@ -247,6 +247,22 @@ def checked(solver: z3.Solver, *assumptions: z3.BoolRef) -> z3.CheckSatResult:
     return found
 
 
+class SolverClock:
+    """The seconds that Z3 has worked in this process on questions about one size, which no answer counts."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def checked(self, solver: z3.Solver, *assumptions: z3.BoolRef) -> z3.CheckSatResult:
+        """The answer of the solver, as of ``checked``."""
+        found = checked(solver, *assumptions)
+        self.seconds += _seconds(solver)
+        return found
+
+
+SIZES = SolverClock()
+
+
 def why_unknown(solver: z3.Solver) -> str:
     """Why the last answer is ``unknown``, in Z3's words; only that its effort was limited has words of our own."""
     reason = str(solver.reason_unknown())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 import attrs
 import z3
@@ -49,6 +50,9 @@ class NotFirstOrder(Exception):
 
 class Universe(ABC):
     """The meaning of types, order and numbers in one Z3 context."""
+
+    is_sized: ClassVar[bool] = False
+    """Whether every type has a known number of values."""
 
     def __init__(self, system: System) -> None:
         self.system = system
