@@ -202,8 +202,8 @@ def test_a_key_beyond_the_scope_is_refused(streams: System) -> None:
         properties=(),
     )
     with pytest.raises(UsageError, match=r"action mark: a key of seen may be 4, and Epoch ends at 3 in scope tiny"):
-        at_tiny(wrong)
-    assert Interpreter(wrong, wrong.scopes["default"]).layout.width == 6 + 5
+        assert at_tiny(wrong).successors
+    assert len(Interpreter(wrong, wrong.scopes["default"]).successors) == 1
 
 
 def test_an_action_too_large_to_write_out_is_refused(streams: System) -> None:
@@ -214,9 +214,9 @@ def test_an_action_too_large_to_write_out_is_refused(streams: System) -> None:
         body = Quantified("all", var, epoch, body)  # type: ignore[assignment]
     large = attrs.evolve(streams.properties[0], name="sorted_epochs", ids=(), body=body)
     wrong = attrs.evolve(streams, properties=(large,))
-    assert at_tiny(wrong).checked == (large,)
+    assert at_tiny(wrong).invariants is not None
     with pytest.raises(UsageError, match=r"property sorted_epochs.*200,000 parts.*smaller scope"):
-        at_tiny(wrong, sizes={"Node": 1, "Stream": 1, "Epoch": 100})
+        assert at_tiny(wrong, sizes={"Node": 1, "Stream": 1, "Epoch": 100}).invariants
 
 
 def test_computed_optionals_keep_their_numbers(streams: System) -> None:
@@ -276,7 +276,7 @@ def test_nesting_beyond_python_is_refused(streams: System) -> None:
         body = (If(Read("opened", (Lit(0, SortType("Stream")),), BOOL), body, (), at),)
     deep = attrs.evolve(streams, actions=(Action("dig", (), body, "", at),), properties=())
     with pytest.raises(UsageError, match=r"action dig nests too deeply in scope tiny.*indentation"):
-        at_tiny(deep)
+        assert at_tiny(deep).successors
 
 
 SOURCES = """
@@ -285,7 +285,8 @@ from holdfast.ir.compile import compile_model
 from holdfast.ir.load import load_model
 from holdfast.lower.python.interpreter import Interpreter
 system = compile_model(load_model(sys.argv[1]))
-print(Interpreter(system, system.scopes["default"]).sources)
+machine = Interpreter(system, system.scopes["default"])
+print(len(machine.successors), len(machine.steps), machine.invariants is not None, machine.sources)
 """
 
 

@@ -31,11 +31,9 @@ class Interpreter:
 
     ``ghosts`` are the ghost fields to keep (all by default). ``properties`` are those that ``invariants`` and ``steps``
     cover (by default every one that reads only kept fields). Raises UsageError if the scope does not fit: too many
-    values for a byte, a literal key beyond a bound, or an action or property too large when its loops are written out.
+    values for a byte, or a literal key beyond a bound. A function is generated when it is first asked for; that raises
+    UsageError if an action or property is too large when its loops are written out.
     """
-
-    successors: tuple[Successors, ...]
-    """For each action, in order, a function from a state to all steps (new state, arguments), with self-loops."""
 
     def __init__(
         self,
@@ -67,25 +65,34 @@ class Interpreter:
             "Taken": Taken,
         }
         self._actions = {action.name: action for action in (system.init, *system.actions)}
-        self.successors = tuple(
-            self._every(numbered("every", number), action) for number, action in enumerate(system.actions)
-        )
-
         wanted = [prop for prop in system.properties if self._readable(prop)] if properties is None else properties
         self.checked = tuple(prop for prop in wanted if prop.kind in ("invariant", "lemma"))
         """The invariants and lemmas that ``invariants`` evaluates, in that order."""
         self.checked_steps = tuple(prop for prop in wanted if prop.kind == "step")
         """The step properties that ``steps`` evaluates, in that order."""
-        self.invariants: Callable[[bytes], int] = self._define(
-            "invariants", "invariants", first_failing("invariants", [self._condition(prop) for prop in self.checked])
+
+    @cached_property
+    def successors(self) -> tuple[Successors, ...]:
+        """For each action, in order, a function from a state to all steps (new state, arguments), with self-loops."""
+        return tuple(
+            self._every(numbered("every", number), action) for number, action in enumerate(self.system.actions)
         )
+
+    @cached_property
+    def invariants(self) -> Callable[[bytes], int]:
         """A function from a state to the index in ``checked`` of the first property that fails, or -1."""
-        self.steps: tuple[Callable[[bytes, bytes, Args], int], ...] = tuple(
-            self._steps_of(numbered("steps", number), action) for number, action in enumerate(system.actions)
-        )
+        source = first_failing("invariants", [self._condition(prop) for prop in self.checked])
+        found: Callable[[bytes], int] = self._define("invariants", "invariants", source)
+        return found
+
+    @cached_property
+    def steps(self) -> tuple[Callable[[bytes, bytes, Args], int], ...]:
         """For each action, a function from the *new* state, the *old* state and the action's arguments to the index in
         ``checked_steps`` of the first property that fails, or -1.
         """
+        return tuple(
+            self._steps_of(numbered("steps", number), action) for number, action in enumerate(self.system.actions)
+        )
 
     # States and steps -----------------------------------------------------------------------------------------
 
