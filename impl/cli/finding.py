@@ -16,8 +16,8 @@ from impl.sim.check import CheckResult, Question, check
 from impl.sim.small import recorded, smallest
 from impl.sim.timeline import timeline
 
-SHRINK = Budget(seconds=60)
-"""The limit of time for shrinking a run."""
+SHRINK, SEARCH = Budget(seconds=60), Budget(seconds=30)
+"""The limit of time for shrinking a run, and that for the search among small runs, which is a part of it."""
 
 
 class SimulationFinding(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,7 +60,13 @@ def investigate(
     run = checked.run
     small, runs, complete = recorded(question, checked), 0, False
     if shrunk:
-        found = smallest(question, checked, violation.oracle, go_on=_while_time_is_left(meter))
+        found = smallest(
+            question,
+            checked,
+            violation.oracle,
+            go_on=_while_time_is_left(meter, SHRINK),
+            search=_while_time_is_left(meter, SEARCH),
+        )
         small, runs, complete = found.question, found.runs, found.complete
     # The small run is made again from its tape, so what is shown and kept is what a later command will see.
     final = check(small)
@@ -89,8 +95,8 @@ def mended_of(case: SimulationCase) -> tuple[Violation, ...] | None:
     return check(case.question(mended=True)).violations
 
 
-def _while_time_is_left(meter: Meter) -> Callable[[], bool]:
-    own = Meter(SHRINK)
+def _while_time_is_left(meter: Meter, limit: Budget) -> Callable[[], bool]:
+    own = Meter(limit)
     return lambda: not own.look(0, 0, 0, 0) and not meter.look(0, 0, 0, 0)
 
 

@@ -13,6 +13,7 @@ from itertools import chain, product
 import msgspec
 
 from impl.sim.check import CheckResult, Question, check
+from impl.sim.run import always
 from impl.sim.shrink import Ask, SmallestRun, shrink
 
 SIZES = ((12, 5_000), (24, 8_000))
@@ -24,12 +25,18 @@ OPERATIONS, FAULTS = 12, 3
 
 
 def smallest(
-    question: Question, checked: CheckResult, oracle: str, ask: Ask = check, go_on: Callable[[], bool] = lambda: True
+    question: Question,
+    checked: CheckResult,
+    oracle: str,
+    ask: Ask = check,
+    go_on: Callable[[], bool] = always,
+    search: Callable[[], bool] = always,
 ) -> SmallestRun:
     """The first run that ``oracle`` objects to and that a person can read; else the smallest run found.
 
     ``checked``: the large run of ``question``. ``go_on`` is asked before each run; if it says no, the smallest run so
-    far is the answer.
+    far is the answer. ``search`` is asked before each small run that is drawn. It has to say no earlier than ``go_on``:
+    where no small run shows the violation, runs are left for the large one.
     """
     runs = 0
 
@@ -41,7 +48,7 @@ def smallest(
     large = recorded(question, checked)
     best = SmallestRun(large, 0, False)
     # Small runs come first, since they are cheap. The large run is shrunk only if no readable run was found.
-    for candidate in chain(small_runs(question, oracle, counted, go_on), (large,)):
+    for candidate in chain(small_runs(question, oracle, counted, lambda: go_on() and search()), (large,)):
         found = shrink(candidate, oracle, counted, go_on=go_on)
         if sum(_size(found.question)) < sum(_size(best.question)):
             best = found
@@ -60,7 +67,7 @@ def recorded(question: Question, checked: CheckResult) -> Question:
 
 
 def small_runs(
-    question: Question, oracle: str, ask: Ask = check, go_on: Callable[[], bool] = lambda: True
+    question: Question, oracle: str, ask: Ask = check, go_on: Callable[[], bool] = always
 ) -> Iterator[Question]:
     """Small runs that ``oracle`` objects to. With all rules and without built-in defects, they violate nothing."""
     if not question.without and not question.switches:

@@ -19,6 +19,7 @@ from holdfast.check.walk.result import StopFigures
 from holdfast.records.system_run import SystemRun
 from impl.cli.question import drawn_question
 from impl.cli.simulation_page import kept_run
+from impl.oracles.answers.watch import REQUEST
 from impl.oracles.verdict import Violation
 from impl.rules import guards, refused, sources
 from impl.sim.case_file import CaseError, case_of, labels, parse_case, text
@@ -37,8 +38,10 @@ from spark.campaign.tables import STATE_BITS
 from spark.campaign.units import Sighting, TargetHeader, UnitResult
 from spark.campaign.words import NOT_JUDGED
 
-SHRINKING = 400
-"""The most runs that the shrinking of one finding takes. A limit of time would make findings depend on the machine."""
+SHRINKING, DRAWN = 400, 200
+"""The most runs that the shrinking of one finding takes, and how many of them may be small runs that are drawn. Limits
+of time would make findings depend on the machine.
+"""
 
 SEED_BYTES = 6
 """The size of the seed of a run: a number that `holdfast simulate --seed` takes."""
@@ -123,7 +126,7 @@ class ReadyCluster:
         oracle = checked.violations[0].oracle
         # Small runs are drawn, whether the run has a parent or not.
         drawn = replace(self.question, seed=question.seed)
-        small = smallest(drawn, checked, oracle, go_on=_at_most(SHRINKING)).question
+        small = smallest(drawn, checked, oracle, go_on=_at_most(SHRINKING), search=_at_most(DRAWN)).question
         # The small run is made again from its tape, so what is shown is what the file gives.
         final = check(small)
         violation = next(each for each in final.violations if each.oracle == oracle)
@@ -152,9 +155,11 @@ class ReadyCluster:
 
 
 def told_apart(violation: Violation, coverage: RunCoverage) -> tuple[str, str, tuple[str, ...]]:
-    """What tells kinds of violations apart: the oracle, its message without numbers, and situations of the stream."""
+    """What tells kinds of violations apart: the oracle, its message without numbers and without a request, and
+    situations of the stream.
+    """
     reached = {name for name, key in coverage.situations if key == violation.key} & TELLING
-    return violation.oracle, without_numbers(violation.message), tuple(sorted(reached))
+    return violation.oracle, without_numbers(violation.message.partition(REQUEST)[0]), tuple(sorted(reached))
 
 
 def without_numbers(message: str) -> str:

@@ -12,7 +12,10 @@ import pytest
 import spark.cli.look
 import spark.cli.run
 from holdfast.ir.errors import UsageError
-from spark.campaign.cluster_target import ClusterTarget, without_numbers
+from impl.oracles.answers.watch import REQUEST
+from impl.oracles.verdict import Violation
+from impl.sim.coverage import RunCoverage
+from spark.campaign.cluster_target import ClusterTarget, told_apart, without_numbers
 from spark.campaign.config import traces_per_unit
 from spark.campaign.engine import begin, check_same
 from spark.campaign.page.html import render
@@ -93,6 +96,13 @@ def test_numbers_are_left_out() -> None:
     one, two = (f"value {v} of stream {s} from b{b}.0 at {v} ms" for v, s, b in ((1, 2, 3), (40, 5, 1)))
     assert without_numbers(one) == without_numbers(two) == "value N of stream N from bN at N ms"
     assert without_numbers("streams 1, 2, 3 are not open") == without_numbers("streams 7 are not open")
+
+
+def test_requests_are_left_out() -> None:
+    """Two wrong answers of one kind are one finding, however many items their requests have."""
+    coverage = RunCoverage({}, {}, {}, frozenset(), frozenset(), {}, {})
+    one, two = (Violation("answers", -1, f"Trim: item {n} is wrong{REQUEST}({'1, ' * n})") for n in (1, 3))
+    assert told_apart(one, coverage) == told_apart(two, coverage) == ("answers", "Trim: item N is wrong", ())
 
 
 def test_a_finding_is_shrunk_and_repeats(broken: FolderStorage, holdfast: Run) -> None:

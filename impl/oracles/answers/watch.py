@@ -14,6 +14,8 @@ from impl.oracles.answers import commits, nodes, partitions, rounds, streams
 from impl.oracles.answers.expected_answer import OPEN, ExpectedAnswer
 
 T = TypeVar("T")
+REQUEST = "; the request: "
+"""Stands in a message before the request, by which violations are not told apart."""
 PERIOD_MS = 10_000
 """The time between two looks at all objects."""
 
@@ -83,7 +85,7 @@ class AnswerWatch:
                     self._note(expected.body, [f"item {number} is answered {had}"])
 
     def _note(self, body: wire.Body, wrong: Iterable[str]) -> None:
-        self.found += (f"{body}: {each}" for each in wrong)
+        self.found += (f"{type(body).__name__}: {each}{REQUEST}{body}" for each in wrong)
 
     # Rounds ---------------------------------------------------------------------------------------------------
 

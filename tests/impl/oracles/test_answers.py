@@ -185,7 +185,8 @@ def test_a_wrong_value_is_noticed() -> None:
     watch, controller = AnswerWatch(), Controller()
     body = wire.DescribeStreams(stream=5)
     watch.answered(watch.expect(controller, body, 0), (wire.ItemAnswer(values={"streams": [5]}),))
-    assert watch.found == [f"{body}: item 0 is answered streams [5], and had to be answered []"]
+    said = "DescribeStreams: item 0 is answered streams [5], and had to be answered []"
+    assert watch.found == [f"{said}; the request: {body}"]
 
 
 def test_a_built_in_defect_is_not_judged() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import islice
 
 from msgspec.structs import replace
@@ -71,6 +72,25 @@ def test_without_a_small_run_the_large_one_is_made_small() -> None:
 
     found = smallest(replace(question, without=()), checked, "lost", ask)
     assert set(found.question.options.operations_of or ()) == needed
+
+
+def test_runs_are_left_for_the_large_one() -> None:
+    """No small run shows the violation, and the search for one may not use up the runs of the shrinking."""
+    question = replace(BROKEN, options=Options(operations=40, span_ms=10_000))
+    checked = check(question)
+    needed = {checked.run.script[3], checked.run.script[30]}
+
+    def ask(candidate: Question) -> CheckResult:
+        there = needed <= set(candidate.options.operations_of or ())
+        return CheckResult(None, (Violation("lost", 0, ""),) if there else (), {})  # type: ignore[arg-type]
+
+    def at_most(runs: int) -> Callable[[], bool]:
+        left = iter(range(runs))
+        return lambda: next(left, None) is not None
+
+    found = smallest(question, checked, "lost", ask, at_most(400), at_most(200))
+    assert set(found.question.options.operations_of or ()) == needed
+    assert len(smallest(question, checked, "lost", ask, at_most(400)).question.options.operations_of or ()) == 40
 
 
 def test_the_search_can_be_stopped() -> None:
