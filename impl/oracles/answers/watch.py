@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -72,17 +72,10 @@ class AnswerWatch:
             self._note(expected.body, ["it has not changed the metadata, and had to"])
 
     def answered(self, expected: ExpectedReply | None, answers: Sequence[wire.ItemAnswer]) -> None:
-        """Compare the answers to a request with the expected ones."""
-        for number, (item, answer) in enumerate(zip(expected.items if expected else (), answers, strict=False)):
-            assert expected is not None
-            if item.errors and answer.error not in item.errors:
-                allowed = " or ".join(each.name for each in item.errors)
-                self._note(expected.body, [f"item {number} is answered {answer.error.name}, and had to be {allowed}"])
-            else:
-                wrong = (name for name, value in item.values.items() if _plain(answer.values.get(name)) != value)
-                for name in wrong if answer.error.name == "NONE" else ():
-                    had = f"{name} {answer.values.get(name)}, and had to be answered {item.values[name]}"
-                    self._note(expected.body, [f"item {number} is answered {had}"])
+        """Compare the answers to a request with the expected ones. Of some requests no item is judged, or the first."""
+        if expected is not None:
+            for number, (item, answer) in enumerate(zip(expected.items, answers, strict=False)):
+                self._note(expected.body, (f"item {number} is answered {each}" for each in _wrong(item, answer)))
 
     def _note(self, body: wire.Body, wrong: Iterable[str]) -> None:
         self.found += (f"{type(body).__name__}: {each}{REQUEST}{body}" for each in wrong)
@@ -117,6 +110,17 @@ class AnswerWatch:
             self._clocks[controller] = DeletionClock(clock.term, now)
 
 
+def _wrong(expected: ExpectedAnswer, answer: wire.ItemAnswer) -> Iterator[str]:
+    """What is wrong with an answer. Only a success has values to look at."""
+    if expected.errors and answer.error not in expected.errors:
+        yield f"{answer.error.name}, and had to be {' or '.join(each.name for each in expected.errors)}"
+    elif answer.error is E.NONE:
+        for name, wanted in expected.values.items():
+            found = answer.values.get(name)
+            if _plain(found) != wanted:
+                yield f"{name} {found}, and had to be answered {wanted}"
+
+
 def _plain(value: Any) -> Any:
     """The value of an answer; of descriptions of streams, only their ids."""
     if isinstance(value, list) and value and isinstance(value[0], dict) and "state" in value[0]:
@@ -135,9 +139,10 @@ def _expected(controller: Controller, body: wire.Body, now: int) -> Iterable[Exp
         case wire.CreateStreams(node, epoch, items):
             return [streams.created(image, node, epoch, item) for item in items[:1]]
         case wire.TrimStreams(node, epoch, items):
-            return _each(items, [item.stream for item in items], lambda item: streams.trimmed(image, node, epoch, item))
-        case wire.DeleteStreams(_, _, numbers):
-            return _each(numbers, numbers, lambda number: streams.deleted(image, number))
+            numbers = [item.stream for item in items]
+            return _in_turn(items, numbers, lambda item: streams.trimmed(image, node, epoch, item))
+        case wire.DeleteStreams(_, _, deleted):
+            return _in_turn(deleted, deleted, lambda number: streams.deleted(image, number))
         case wire.DescribeStreams():
             return [streams.described(image, body)]
         case wire.PrepareObjects():
@@ -163,7 +168,7 @@ def _expected(controller: Controller, body: wire.Body, now: int) -> Iterable[Exp
     return []
 
 
-def _each(items: Sequence[T], keys: Sequence[int], expected: Callable[[T], ExpectedAnswer]) -> list[ExpectedAnswer]:
+def _in_turn(items: Sequence[T], keys: Sequence[int], expected: Callable[[T], ExpectedAnswer]) -> list[ExpectedAnswer]:
     """The answers to items that are executed one after the other. A repeated key makes its second item open."""
     return [
         OPEN if key in keys[:number] else expected(item)
