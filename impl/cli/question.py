@@ -109,10 +109,16 @@ def _labels_of(names: tuple[str, ...], known: list[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
+FEW = 20
+"""The most names that a message lists."""
+
+
 def _checked(option: str, what: str, names: tuple[str, ...], known: list[str]) -> tuple[str, ...]:
     """The names, each once. Raises UsageError for an unknown name."""
     for name in names:
         if name not in known:
             message = unknown_id(what, name, known) if what == "label" else unknown(what, name, known)
-            raise UsageError(f"{option}: {message}")
+            # An id is similar to every other id, so few names are all listed.
+            listed = f"unknown {what} {name}; known: {', '.join(known)}"
+            raise UsageError(f"{option}: {listed if len(known) <= FEW else message}")
     return tuple(dict.fromkeys(names))
