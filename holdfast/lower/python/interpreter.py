@@ -57,6 +57,8 @@ class Interpreter:
         """By part and ``id`` of a property, because two properties may share a name. The entry also holds the property:
         as long as it lives, no other object gets its ``id``.
         """
+        self._conditions: dict[int, tuple[Property, Term]] = {}
+        """By ``id`` of a property, as above."""
         self._outcomes: list[Refused | Cut] = []
         self._globals: dict[str, Any] = {
             "HIT": self.statistics.hits,
@@ -205,7 +207,13 @@ class Interpreter:
         return found[1]
 
     def _condition(self, prop: Property) -> Term:
-        return condition(self._writer(f"property {prop.title}"), prop.body, parameters(prop, self._action_of(prop)))
+        """The body of a property. A property of all steps stands in the function of each action, and is written once."""
+        found = self._conditions.get(id(prop))
+        if found is None:
+            writer = self._writer(f"property {prop.title}")
+            written = condition(writer, prop.body, parameters(prop, self._action_of(prop)))
+            found = self._conditions[id(prop)] = (prop, written)
+        return found[1]
 
     def _steps_of(self, name: str, action: Action) -> Callable[[bytes, bytes, Args], int]:
         """The function ``steps`` of one action. Properties of another action's steps are left out: they always hold."""
