@@ -103,6 +103,8 @@ class Printer:
 
     def _defined(self, declared: Iterable[str]) -> Iterator[tuple[tuple[str, ...], str]]:
         """The definitions of the declared symbols, and of the symbols that these definitions mention in turn."""
+        if not self._definitions:
+            return
         todo = [name for line in declared if (name := _declared(line)) in self._definitions]
         known = set(todo)
         # The list grows during the loop.
@@ -114,7 +116,9 @@ class Printer:
             known |= more
 
     def _text(self, formula: z3.BoolRef) -> tuple[tuple[str, ...], str]:
-        if formula.get_id() not in self._known:
+        number = formula.get_id()
+        found = self._known.get(number)
+        if found is None:
             solver = z3.Solver(ctx=formula.ctx)
             solver.add(formula)
             commands = list(_commands(_renumbered(solver.to_smt2())))
@@ -123,8 +127,8 @@ class Printer:
             text = next((text for text in commands if text.startswith("(assert")), "(assert true)")
             text = text.removeprefix("(assert").removesuffix(")").strip()
             # The formula is stored too: Z3 reuses the id of a term that is freed.
-            self._known[formula.get_id()] = (formula, declarations, text)
-        return self._known[formula.get_id()][1:]
+            found = self._known[number] = (formula, declarations, text)
+        return found[1:]
 
 
 def _commands(text: str) -> Iterator[str]:
