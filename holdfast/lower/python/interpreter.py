@@ -207,7 +207,7 @@ class Interpreter:
         return found[1]
 
     def _condition(self, prop: Property) -> Term:
-        """The body of a property. A property of all steps stands in the function of each action, and is written once."""
+        """The body of a property. One of all steps stands in the function of each action, and is written once."""
         found = self._conditions.get(id(prop))
         if found is None:
             writer = self._writer(f"property {prop.title}")
