@@ -248,6 +248,9 @@ def elected(image: Image, asked: ElectLeader) -> ExpectedAnswer:
     row = image.partitions.get((asked.topic, asked.partition))
     if row is None:
         return refused(E.UNKNOWN_TOPIC_OR_PARTITION)
+    if _completion(row, row.isr) is not None:
+        # Any change completes the reassignment first, and perhaps nobody who stays may lead (RA-45).
+        return OPEN
     if asked.kind == "unclean":
         if row.leader != NOBODY:
             return refused(E.ELECTION_NOT_NEEDED)
