@@ -79,8 +79,8 @@ AGAIN = (
     "of the kernels: only by their text it is known that the stored ones belong to the model."
 )
 PROVE = (
-    "balancer takes half of the time. Some of its properties count beyond what formulas say; they are looked for in "
-    "small sizes instead, and the formulas of each size are long."
+    "balancer takes longest. Some of its properties count beyond what formulas say; they are looked for in small sizes "
+    "instead, and the formulas of each size are long."
 )
 VERIFY = (
     "By the table that the command prints, TLC takes nearly half of the time, and proofs with a second solver a fifth."

@@ -43,8 +43,8 @@ class WorkerPool:
         # A new interpreter for each: a copy of this process would share threads and locks that it cannot use.
         context = multiprocessing.get_context("spawn")
         self._ended = context.Event()
-        # Workers wait for the end of this pipe, not for the event: an event waits for those that wait for it, and so
-        # for ever if one of them was killed.
+        # Workers wait for the end of this pipe. They do not wait for the event: to set it, this process would wait for
+        # each of them, and a worker that was killed never answers.
         self._told, self._telling = context.Pipe(duplex=False)
         self._pool = ProcessPoolExecutor(
             count, mp_context=context, initializer=_begin, initargs=(self._ended, self._told, prepare, payload)

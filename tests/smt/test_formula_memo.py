@@ -1,4 +1,4 @@
-"""Formulas that are remembered are those that would be written again."""
+"""The memo gives the same formulas as a writer without a memo."""
 
 from __future__ import annotations
 

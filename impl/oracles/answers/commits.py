@@ -50,8 +50,9 @@ def _attributes(image: Image, number: int, attributes: int) -> ExpectedAnswer:
     wanted = row.size, row.state, row.timestamp, attributes
 
     def effect(after: Image) -> Iterator[str]:
-        here = after.objects[number]
-        yield from differs(f"object {number}", (here.size, here.state, here.timestamp, here.attributes), wanted)
+        here = after.objects.get(number)
+        found = None if here is None else (here.size, here.state, here.timestamp, here.attributes)
+        yield from differs(f"object {number}", found, wanted)
 
     return written(effect)
 
@@ -126,9 +127,9 @@ def _compacted(image: Image, commit: SetCommit) -> ExpectedAnswer:
         yield from wrong_marks(after, before, dict.fromkeys(before, "DELETE"))
         yield from _has_objects(after, commit)
         if commit.object != NOOP:
-            output = held[commit.object]
-            what = f"the order and time of output {commit.object}"
-            yield from differs(what, (output.order, output.data_time), (order, time))
+            output = held.get(commit.object)
+            found = None if output is None else (output.order, output.data_time)
+            yield from differs(f"the order and time of output {commit.object}", found, (order, time))
         for each in commit.compacted:
             if each in held:
                 yield f"object {each} is still an object of node {commit.node}, whose compaction has replaced it"

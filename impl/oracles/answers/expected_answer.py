@@ -15,8 +15,10 @@ Effect = Callable[[Image], Iterator[str]]
 
 
 class ExpectedAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """``errors``: those that the facts allow; empty if they leave it open. ``writes``: whether there are records; None
-    if the facts leave it open. ``values``: what the answer has to hold. ``effect``: None unless there are records.
+    """The answer that the facts demand.
+
+    ``errors``: the answer has one of these; if empty, any. ``writes``: whether the event has records; None: either.
+    ``values``: the answer holds these. ``effect``: what the records do; None: anything.
     """
 
     errors: tuple[E, ...] = ()

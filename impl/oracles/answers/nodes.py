@@ -24,7 +24,7 @@ def registered(image: Image, asked: GetOpeningStreams, *, fast: bool) -> Expecte
             continue
         sealed = [
             each
-            for each in image.ranges[stream].values()
+            for each in image.ranges.get(stream, {}).values()
             if each.node == node and each.start <= entry.start < each.end == entry.to
         ]
         if len(sealed) != 1 or stream in listed:
@@ -34,8 +34,9 @@ def registered(image: Image, asked: GetOpeningStreams, *, fast: bool) -> Expecte
         }  # fmt: skip
 
     def effect(after: Image) -> Iterator[str]:
-        here = after.nodes[node]
-        yield from differs(f"node {node}", (here.epoch, here.failover), (asked.node_epoch, asked.failover))
+        here = after.nodes.get(node)
+        found = None if here is None else (here.epoch, here.failover)
+        yield from differs(f"node {node}", found, (asked.node_epoch, asked.failover))
 
     return written(effect, streams=[listed[stream] for stream in sorted(listed)])
 

@@ -257,8 +257,8 @@ def elected(image: Image, asked: ElectLeader) -> ExpectedAnswer:
         if not _some_active(image, row.replicas):
             return refused(E.ELIGIBLE_LEADERS_NOT_AVAILABLE)
         return ExpectedAnswer(errors=(E.NONE,), effect=_leads(row, row.replicas))
-    first = row.replicas[0]
-    if row.leader == first:
+    first = row.replicas[0] if row.replicas else NOBODY
+    if row.leader == first and row.replicas:
         return refused(E.ELECTION_NOT_NEEDED)
     if _state(image, first) != "active":
         # A list may have another leader, who stays, or who is to lead no more. The facts have no answer for that.

@@ -128,7 +128,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _expected(controller: Controller, body: wire.Body, now: int) -> Iterable[ExpectedAnswer]:  # noqa: C901 - one case a request
+def _expected(controller: Controller, body: wire.Body, now: int) -> Iterable[ExpectedAnswer]:
     """The expected answer to each item of a request; none for requests that these modules say nothing of."""
     image, profile = controller.image, controller.profile
     match body:
@@ -143,6 +143,14 @@ def _expected(controller: Controller, body: wire.Body, now: int) -> Iterable[Exp
             return _in_turn(items, numbers, lambda item: streams.trimmed(image, node, epoch, item))
         case wire.DeleteStreams(_, _, deleted):
             return _in_turn(deleted, deleted, lambda number: streams.deleted(image, number))
+        case _:
+            return _alone(controller, body, now)
+
+
+def _alone(controller: Controller, body: wire.Body, now: int) -> Iterable[ExpectedAnswer]:
+    """The expected answer to a request without items."""
+    image, profile = controller.image, controller.profile
+    match body:
         case wire.DescribeStreams():
             return [streams.described(image, body)]
         case wire.PrepareObjects():
@@ -165,7 +173,8 @@ def _expected(controller: Controller, body: wire.Body, now: int) -> Iterable[Exp
             return [partitions.isr_altered(image, body)]
         case wire.ElectLeader():
             return [partitions.elected(image, body)]
-    return []
+        case _:
+            return []
 
 
 def _in_turn(items: Sequence[T], keys: Sequence[int], expected: Callable[[T], ExpectedAnswer]) -> list[ExpectedAnswer]:

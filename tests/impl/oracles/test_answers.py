@@ -137,9 +137,9 @@ CASES: dict[str, tuple[Step, ...]] = {
 """By rule: a sequence in which the oracle notices that the rule is missing."""
 
 
-def found(steps: tuple[Step, ...], profile: Profile = Profile()) -> list[str]:  # noqa: B008 - frozen
+def found(steps: tuple[Step, ...], profile: Profile | None = None) -> list[str]:
     """What the oracle says of a controller that executes the steps. Its quorum commits at once."""
-    watch, controller, now = AnswerWatch(), Controller(profile), 0
+    watch, controller, now = AnswerWatch(), Controller(profile or Profile()), 0
     for step in steps:
         if isinstance(step, int):
             now += step

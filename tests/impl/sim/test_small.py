@@ -10,6 +10,8 @@ from msgspec.structs import replace
 from impl.oracles.verdict import Violation
 from impl.sim.check import CheckResult, Question, check
 from impl.sim.options import Options
+from impl.sim.script import ScriptOperation
+from impl.sim.shrink import Ask
 from impl.sim.small import FAULTS, OPERATIONS, SEEDS, SIZES, recorded, small_runs, smallest
 
 BROKEN = Question(seed=0, options=Options(operations=300), without=("ST-14",))
@@ -60,37 +62,40 @@ def test_the_smallest_run_can_be_read() -> None:
     assert "log" in {violation.oracle for violation in check(found.question).violations}
 
 
-def test_without_a_small_run_the_large_one_is_made_small() -> None:
-    """Without a small run, or without a missing rule, the large run shrinks."""
-    question = replace(BROKEN, options=Options(operations=40, span_ms=10_000))
-    checked = check(question)
-    needed = {checked.run.script[3], checked.run.script[30]}
+LARGE = replace(BROKEN, options=Options(operations=40, span_ms=10_000))
+
+
+def needing(needed: set[ScriptOperation]) -> Ask:
+    """Instead of ``check``: a run is violated if it has all of these operations."""
 
     def ask(candidate: Question) -> CheckResult:
         there = needed <= set(candidate.options.operations_of or ())
         return CheckResult(None, (Violation("lost", 0, ""),) if there else (), {})  # type: ignore[arg-type]
 
-    found = smallest(replace(question, without=()), checked, "lost", ask)
+    return ask
+
+
+def test_without_a_small_run_the_large_one_is_made_small() -> None:
+    """Without a small run, or without a missing rule, the large run shrinks."""
+    checked = check(LARGE)
+    needed = {checked.run.script[3], checked.run.script[30]}
+    found = smallest(replace(LARGE, without=()), checked, "lost", needing(needed))
     assert set(found.question.options.operations_of or ()) == needed
 
 
 def test_runs_are_left_for_the_large_one() -> None:
     """No small run shows the violation, and the search for one may not use up the runs of the shrinking."""
-    question = replace(BROKEN, options=Options(operations=40, span_ms=10_000))
-    checked = check(question)
+    checked = check(LARGE)
     needed = {checked.run.script[3], checked.run.script[30]}
-
-    def ask(candidate: Question) -> CheckResult:
-        there = needed <= set(candidate.options.operations_of or ())
-        return CheckResult(None, (Violation("lost", 0, ""),) if there else (), {})  # type: ignore[arg-type]
 
     def at_most(runs: int) -> Callable[[], bool]:
         left = iter(range(runs))
         return lambda: next(left, None) is not None
 
-    found = smallest(question, checked, "lost", ask, at_most(400), at_most(200))
+    found = smallest(LARGE, checked, "lost", needing(needed), at_most(400), at_most(200))
     assert set(found.question.options.operations_of or ()) == needed
-    assert len(smallest(question, checked, "lost", ask, at_most(400)).question.options.operations_of or ()) == 40
+    spent = smallest(LARGE, checked, "lost", needing(needed), at_most(400))
+    assert len(spent.question.options.operations_of or ()) == 40
 
 
 def test_the_search_can_be_stopped() -> None:
