@@ -52,6 +52,8 @@ def model_file(text: str) -> Path:
         raise UsageError(
             f"there is no model file {name}; give a path to a .py file, or a name that `holdfast models` lists"
         )
+    if not name.endswith(".py"):
+        raise UsageError(f"{name} is no model: its name does not end in .py; give a path to a .py file")
     return Path(name)
 
 

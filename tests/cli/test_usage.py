@@ -17,9 +17,10 @@ from tests.cli.samples import COUNTER
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working directory with one small model, counter.py."""
+    """A working directory with one small model, counter.py, and a file that is no model."""
     monkeypatch.chdir(tmp_path)
     Path("counter.py").write_text(COUNTER)
+    Path("run.json").write_text("{}")
     return tmp_path
 
 
@@ -39,6 +40,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["check", "counter.py", "--property", "grwn"], "grown"),
         (["check", "counter.py:Clock"], "counter.py has no model 'Clock'; it has: Counter"),
         (["check", "missing.py"], "there is no model file missing.py"),
+        (["check", "./run.json"], "./run.json is no model: its name does not end in .py; give a path to a .py file"),
         (["check", "countr"], "there is no model 'countr'"),
         (["check", "counter.py", "--itf", "no/such/place.json"], "no/such/place.json: cannot be written: No such file"),
         (["check", "counter.py", "--itf", "."], ".: cannot be written: Is a directory"),
