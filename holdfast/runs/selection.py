@@ -25,21 +25,23 @@ ALWAYS = ("assume", "final")
 @attrs.frozen
 class Selection:
     """What one check decides: ``properties`` in the order of the source, the actions whose idempotence is checked, and
-    whether deadlocks are; ``ghosts`` are the ghost variables that all this reads.
+    whether deadlocks are; ``ghosts`` are the ghost variables that all this reads. ``violations_only``: no witness is
+    selected, and nobody asks whether a premise is ever true.
     """
 
     properties: tuple[Property, ...]
     idempotent: tuple[Action, ...]
     deadlock: bool
     ghosts: frozenset[str]
+    violations_only: bool = False
 
     def of_kind(self, *kinds: str) -> tuple[Property, ...]:
         """The selected properties of these kinds."""
         return tuple(prop for prop in self.properties if prop.kind in kinds)
 
 
-def select(system: System, names: Sequence[str] | None) -> Selection:
-    """The selection for the given names; None selects everything.
+def select(system: System, names: Sequence[str] | None, *, violations_only: bool = False) -> Selection:
+    """The selection for the given names; None selects everything, but no witness with ``violations_only``.
 
     A name is a property, a rule id that properties or idempotent actions cite, or ``deadlock`` (``@deadlock`` if a
     property is called ``deadlock``). Raises UsageError for a name that the model does not know, and for a property
@@ -53,16 +55,18 @@ def select(system: System, names: Sequence[str] | None) -> Selection:
     def asked(*spellings: str) -> bool:
         return names is None or any(spelling in names for spelling in spellings)
 
+    kinds = [kind for kind in SEARCHED if not (violations_only and kind == "witness")]
     properties = tuple(
         prop
         for prop in system.properties
-        if prop.kind in ALWAYS or (prop.kind in SEARCHED and asked(prop.name, *prop.ids))
+        if prop.kind in ALWAYS or (prop.kind in kinds and asked(prop.name, *prop.ids))
     )
     return Selection(
         properties,
         tuple(action for action in system.actions if action.idempotent is not None and asked(action.idempotent)),
         finals and asked(system.claim_name(DEADLOCK)),
         ghosts_read(system, properties),
+        violations_only,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.check.search.engine import search
+from holdfast.check.search.engine import Engine, search
 from holdfast.check.summary import render_result
 from holdfast.ir.errors import ModelError, UsageError
 from holdfast.ir.removal import remove_rules
@@ -287,6 +287,33 @@ def test_a_vacuous_property(compiled: Compiled, prop: str) -> None:
     assert (
         result.verdict, result.exit_code, [claim.name for claim in result.vacuous]
     ) == ("exhausted", 10, ["says"])  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ["interpreter", "kernel"])
+def test_a_search_for_violations_only(compiled: Compiled, engine: Engine) -> None:
+    """It says nothing of witnesses and premises, and finds what is violated: states, steps, and steps of one action."""
+    system = compiled(f"""{COUNTER}
+    @witness
+    def two(self) -> bool:
+        return self.n == N(2)
+    @invariant
+    def says_nothing(self) -> bool:
+        return all(n < N(2) for n in N if self.n > N(4))
+    @invariant
+    def below(self) -> bool:
+        return self.n < N(2)
+    @step
+    def stays_low(self, old: Self) -> bool:
+        return self.n <= N(2)
+    @step(of="up")
+    def no_third(self, old: Self) -> bool:
+        return self.n <= N(2)
+""")
+
+    result = search(system, system.scopes["tiny"], engine=engine, violations_only=True, keep_going=True)
+
+    assert [trace.claim.name for trace in result.findings] == ["below", "stays_low", "no_third"]
+    assert (result.witnesses, result.vacuous, result.exit_code) == ((), (), 12)
 
 
 def test_a_lemma_is_called_one(table: System) -> None:

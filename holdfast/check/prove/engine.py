@@ -145,7 +145,8 @@ class _Proof(ProofState):
             met = [each for group in self.standings.values() for each in group if each.met]
             self.second = ask_second(logic, met, self.left, self.askers.allowed, self.progress)
         if tried and not unmet:
-            self.trial = trial(logic, partial(self._look, names=self._proved()), self.progress)
+            look = partial(self._look, names=self._proved(), violations_only=True)
+            self.trial = trial(logic, look, self.progress)
             self.grounds = (*self.grounds, tried_out(self.trial))
 
     def _patience(self) -> float:
@@ -166,14 +167,24 @@ class _Proof(ProofState):
                 self.searches.append(found)
         return False
 
-    def _look(self, scope: Scope, states: int | None, names: list[str] | None) -> Result:
+    def _look(
+        self, scope: Scope, states: int | None, names: list[str] | None, *, violations_only: bool = False
+    ) -> Result:
         """Search a scope for violations of the named properties; with ``states``, stop after that number of states.
 
         Raises LimitExceeded if another limit ends the search before it finds anything.
         """
         engine: Engine = "auto" if states is None else "interpreter"
         left = self._left(states)
-        found = search(self.system, scope, properties=names, budget=left, target=self.target, engine=engine)
+        found = search(
+            self.system,
+            scope,
+            properties=names,
+            budget=left,
+            target=self.target,
+            engine=engine,
+            violations_only=violations_only,
+        )
         ended = found.ended_by is not None and not (states is not None and found.ended_by.startswith("states"))
         if ended and not found.findings:
             self.askers.meter.spent = found.ended_by

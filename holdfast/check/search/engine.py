@@ -59,6 +59,7 @@ def search(
     interpreter: Callable[..., Interpreter] = Interpreter,
     explorer: Explorer | None = None,
     whole: bool = False,
+    violations_only: bool = False,
 ) -> Result:
     """Explore every state that is reachable in the scope and check the properties in each.
 
@@ -73,6 +74,7 @@ def search(
       require the kernel.
     - ``kernel``: a mutable kernel, which serves the searches of many systems.
     - ``explorer``: replaces engine, cores and checkpoints; gives the same answer.
+    - ``violations_only``: leave out the witnesses, and do not note whose premise is never true, which takes time.
     - ``whole``: the first Ctrl-C raises KeyboardInterrupt. Otherwise it ends the search with a partial answer.
 
     Raises UsageError for unknown properties and for a scope that does not fit. Raises ModelError if the scope
@@ -80,7 +82,7 @@ def search(
     """
     meter = Meter(budget, progress)
     with interruptible(meter, whole=whole):
-        selection = select(system, properties)
+        selection = select(system, properties, violations_only=violations_only)
         machine = interpreter(system, scope, ghosts=selection.ghosts, properties=selection.properties)
         options = [part for name in properties or () for part in ("--property", name)]
         options += ["--keep-going"] if keep_going else []

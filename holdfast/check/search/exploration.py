@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from holdfast.check.budget import Meter
 from holdfast.check.figures import Counters, figures, timing
@@ -46,11 +46,14 @@ class Exploration(ABC):
         """The best violation found so far, by the name of the property: least in depth, then in rank."""
         self.reached: dict[str, Discovery] = {}
         """The best state found so far, by the name of the witness: least in depth, then in rank."""
-        self.claims = {
-            prop.name: Claim.of_property(prop) for prop in selection.of_kind("invariant", "lemma", "step", "witness")
-        }
         self.finals = selection.of_kind("final") if selection.deadlock else ()
         self.notes: list[str] = []
+
+    @cached_property
+    def claims(self) -> dict[str, Claim]:
+        """The claims of the properties that are checked, by name."""
+        judged = self.selection.of_kind("invariant", "lemma", "step", "witness")
+        return {prop.name: Claim.of_property(prop) for prop in judged}
 
     @property
     @abstractmethod
@@ -190,13 +193,15 @@ class Exploration(ABC):
     def chosen(self) -> list[Discovery]:
         """The violations to report: properties in the order of the source, then idempotence, then deadlocks."""
         system = self.machine.system
+        if not self.violations:
+            return []
         names = [*self.claims, *(idempotence(system, action).name for action in self.selection.idempotent)]
         names += [deadlock_claim(system).name] if self.finals else []
         chosen = [self.violations[name] for name in names if name in self.violations]
         return chosen if self.keep_going else chosen[:1]
 
     def _vacuous(self) -> list[Property]:
-        silent = self.silent()
+        silent = [] if self.selection.violations_only else self.silent()
         return [prop for prop in self.selection.of_kind("invariant", "lemma", "step") if prop in silent]
 
     def _notes(self) -> list[str]:

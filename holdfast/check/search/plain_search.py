@@ -37,13 +37,17 @@ class PlainSearch(Exploration):
         """Every visited state, with the visited state it was first reached from. Under symmetry both are canonical."""
         self.witnesses = list(selection.of_kind("witness"))
         """The witnesses that no earlier level reached."""
-        self.vacuous = list(selection.of_kind("invariant", "lemma"))
+        judged = () if selection.violations_only else selection.properties
+        self.vacuous = [prop for prop in judged if prop.kind in ("invariant", "lemma")]
         """The invariants and lemmas whose premise has not been true yet."""
         self.vacuous_steps = [
-            [prop for prop in selection.of_kind("step") if prop.of in (None, action.name)] for action in self.actions
+            [prop for prop in judged if prop.kind == "step" and prop.of in (None, action.name)]
+            for action in self.actions
         ]
         """For each action, the step properties whose premise has not been true yet."""
-        self.checked_steps = [bool(props) for props in self.vacuous_steps]
+        self.checked_steps = [
+            any(prop.of in (None, action.name) for prop in selection.of_kind("step")) for action in self.actions
+        ]
         """For each action, whether a step property is about it."""
         self.idempotent = [action in selection.idempotent for action in self.actions]
 
