@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Literal
 
 import attrs
@@ -245,7 +246,7 @@ class System:
         """
         return f"@{name}" if any(prop.name == name for prop in self.properties) else name
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """A hash of the meaning of the system, as sixteen hex digits. Places and docstrings do not count."""
         # The names of the classes of expressions and types count: to rename one makes every stored fingerprint stale.

@@ -11,6 +11,7 @@ distance from 0 of any number during its computation. The parts of a sum may lie
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import accumulate
 
 import attrs
@@ -34,8 +35,10 @@ class Term:
         return self.lo == self.hi
 
 
+@lru_cache(1 << 12)
 def literal(value: int) -> Term:
     """A number known now."""
+    # The same few numbers occur in nearly every expression. True and 1 have one term, in which a bool is an int.
     return Term(str(int(value)) if value >= 0 else f"({value})", int(value), int(value))
 
 
@@ -82,6 +85,8 @@ def subtract(one: Term, two: Term) -> Term:
 
 def multiply(one: Term, two: Term) -> Term:
     """The product."""
+    if ZERO in (one, two):
+        return ZERO
     if ONE in (one, two):
         return one if two == ONE else two
     # A product over two ranges is least and greatest at their ends.
