@@ -12,10 +12,13 @@ from benchmarks.clock import own
 from benchmarks.scope_search import ScopeSearch
 from holdfast.check.budget import Budget
 from holdfast.check.live.engine import live
+from holdfast.check.prove.engine import prove
 from holdfast.check.search.engine import Engine, search
 from holdfast.check.walk.engine import plan_of, walk
 from holdfast.check.walk.options import WalkOptions
 from holdfast.check.walk.walker import Walker
+from holdfast.ir.compile import compile_model
+from holdfast.ir.load import load_with_lemmas
 from holdfast.ir.system import System
 from holdfast.ir.variants import load_variant
 from holdfast.lower.kernel.kernel import Kernel
@@ -130,6 +133,17 @@ def lived(scope: str) -> LivenessCost:
     if owed.verdict != "exhausted" or found.figures.distinct != owed.figures.states:
         raise RuntimeError(f"stream_log in scope {scope}: live and the search do not agree on the states")
     return LivenessCost(owed.figures.states, found.timing.seconds, owed.timing.seconds)
+
+
+def proved(names: Sequence[str]) -> float:
+    """How many seconds Python takes for each second of Z3 in the proofs of these models, with their lemmas.
+
+    Both are processor time of one process, which asks Z3 itself. The time to read the models is Python's.
+    """
+    begun, solver = own(), 0.0
+    for name in names:
+        solver += prove(compile_model(load_with_lemmas(name).model), cores=0).timing.solver_seconds
+    return (own() - begun - solver) / solver
 
 
 def profile(model: System, scope: str) -> SearchProfile:

@@ -130,10 +130,12 @@ def live(measured: Measurements, effort: Effort) -> None:
 
 
 def prove(measured: Measurements, effort: Effort) -> None:
-    """Proofs of all models, in one command."""
+    """Proofs of all models, in one command, and the work of Python and of Z3 in them."""
     effort.say("prove: all models")
     # Code 20: some properties have no answer. Two models of the balancer count beyond what formulas say.
     measured.attempt("prove", partial(commands.once, ["prove", *MODELS], (0, 20)))
+    effort.say("prove: Python against Z3")
+    measured.attempt("prove.python", partial(engines.proved, MODELS))
 
 
 def mutate(measured: Measurements, effort: Effort) -> None:

@@ -8,6 +8,7 @@ from functools import partial
 
 import attrs
 import pytest
+import z3
 
 from holdfast.check.budget import Budget, Meter
 from holdfast.check.mutate.proving import judged
@@ -18,7 +19,7 @@ from holdfast.check.prove.prover import Prover, SolverLimits, Standing
 from holdfast.ir.system import System
 from holdfast.lower.smt import solve
 from holdfast.lower.smt.logic import Logic
-from holdfast.lower.smt.solve import SolverAnswer, SolverQuestion, SolverSession, ask
+from holdfast.lower.smt.solve import Printer, SolverAnswer, SolverQuestion, SolverSession, ask
 from holdfast.lower.smt.theory import obligations
 from tests.prove.conftest import Compiled
 from tests.prove.samples import LOCK
@@ -135,6 +136,28 @@ def test_a_sort_that_a_later_question_declares_comes_before_its_functions() -> N
     sorted_ = SolverQuestion(("(declare-sort S 0)", "(declare-fun s () S)"), ("(assert (= s s))",), ())
     session = SolverSession([plain, sorted_])
     assert [ask(each, 1.0, session=session).verdict for each in (plain, sorted_)] == ["sat", "sat"]
+
+
+def test_every_second_of_z3_is_told_by_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a clock that moves by one at each look, the answers tell a second for each block of work, the group's too."""
+    looks = itertools.count()
+    monkeypatch.setattr(solve, "thread_time", lambda: float(next(looks)))
+    group = [SolverQuestion(("(declare-fun a () Bool)",), (text,), ()) for text in ("(assert a)", "(assert (not a))")]
+    session = SolverSession(group)
+    told = [ask(each, 1.0, session=session).seconds for each in group]
+    assert sum(told) == next(looks) / 2
+    assert told[0] > told[1] > 0
+
+
+def test_assumptions_of_the_same_names_have_the_text_of_their_own_formulas() -> None:
+    """Sets of named formulas are told apart by what they are: equal names may stand for other formulas."""
+    printer, a, b = Printer({}), z3.Bool("a"), z3.Bool("b")
+    questions = [printer.question((), {"both": formula}) for formula in (a, z3.Not(b), a)]
+    assert questions[0] == questions[2]
+    assert [each.asserted for each in questions[:2]] == [
+        ("(assert (=> |assume.both| a))",),
+        ("(assert (=> |assume.both| (not b)))",),
+    ]
 
 
 PIGEONS = 9

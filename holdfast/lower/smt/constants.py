@@ -9,7 +9,7 @@ from holdfast.lower.random_runs.chance import Chance
 from holdfast.lower.smt.cells import CellTerm, cells_of, codes_of, is_code
 from holdfast.lower.smt.instance import scope_of
 from holdfast.lower.smt.sized_universe import SizedUniverse
-from holdfast.lower.smt.solve import SIZES, limit
+from holdfast.lower.smt.solve import SIZES, add, checked, limit
 from holdfast.lower.smt.theory import Theory
 
 
@@ -25,7 +25,8 @@ def some_scopes(theory: Theory, number: int, seconds: float) -> list[Scope]:
     constants = cells_of(universe, variables, theory.before)
     solver = z3.SolverFor("QF_BV", ctx=universe.ctx)
     limit(solver, seconds)
-    solver.add(*theory.background)
+    with SIZES:
+        add(solver, theory.background)
     found: dict[tuple[int, ...], None] = {}
     # Without constants all scopes of this size are equal, so one draw suffices.
     for run in range(number if constants else 1):
@@ -41,7 +42,7 @@ def _drawn(
     solver.push()
     codes: list[int] = []
     try:
-        if SIZES.checked(solver) != z3.sat:
+        if _check(solver) != z3.sat:
             return None
         for cell in constants:
             kind = cell.var.value
@@ -50,7 +51,7 @@ def _drawn(
             # All codes in cyclic order from a random one; the first code that is still possible is taken.
             for code in ((first + more) % size for more in range(size)):
                 wanted = is_code(universe, kind, cell.value, code)
-                if SIZES.checked(solver, wanted) == z3.sat:
+                if _check(solver, wanted) == z3.sat:
                     solver.add(wanted)
                     codes.append(code)
                     break
@@ -60,3 +61,8 @@ def _drawn(
         return tuple(codes)
     finally:
         solver.pop()
+
+
+def _check(solver: z3.Solver, *assumptions: z3.BoolRef) -> z3.CheckSatResult:
+    with SIZES:
+        return checked(solver, *assumptions)

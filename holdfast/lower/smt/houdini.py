@@ -21,7 +21,7 @@ from holdfast.ir.system import Param
 from holdfast.ir.types import IntType, MapType
 from holdfast.lower.smt.bindings import Bindings
 from holdfast.lower.smt.sized_universe import SizedUniverse
-from holdfast.lower.smt.solve import SIZES, limit
+from holdfast.lower.smt.solve import SIZES, add, checked, limit
 from holdfast.lower.smt.state import State
 from holdfast.lower.smt.theory import Formulas, Obligation, Theory
 from holdfast.lower.smt.values import Value, conjunction, negation
@@ -112,12 +112,14 @@ class Clauses:
 
     def _solver(self, formulas: Formulas) -> z3.Solver:
         solver = z3.SolverFor("QF_BV", ctx=self.universe.ctx)
-        solver.add(*formulas.facts, *formulas.named.values())
+        with SIZES:
+            add(solver, (*formulas.facts, *formulas.named.values()))
         return solver
 
     def _check(self, solver: z3.Solver, *assumptions: z3.BoolRef) -> z3.CheckSatResult:
         limit(solver, self.seconds())
-        return SIZES.checked(solver, *assumptions)
+        with SIZES:
+            return checked(solver, *assumptions)
 
     def _has_model(self, solver: z3.Solver) -> bool:
         """Whether the last check found a model; to be asked after an answer other than ``unsat``."""

@@ -20,7 +20,7 @@ from holdfast.lower.smt.cells import CellTerm, cells_of, code_in, codes_of, give
 from holdfast.lower.smt.encoding import Transition
 from holdfast.lower.smt.extent import too_large
 from holdfast.lower.smt.sized_universe import SizedUniverse
-from holdfast.lower.smt.solve import SIZES, limit, why_unknown
+from holdfast.lower.smt.solve import SIZES, add, checked, limit, why_unknown
 from holdfast.lower.smt.state import State
 from holdfast.lower.smt.theory import Formulas, Theory
 from holdfast.lower.smt.unbounded_universe import largest_key, largest_literals
@@ -156,8 +156,9 @@ class Smallest:
         formulas = ask(theory)
         solver = z3.SolverFor("QF_BV", ctx=theory.encoding.universe.ctx)
         limit(solver, self.seconds())
-        solver.add(*formulas.facts, *formulas.named.values())
-        verdict = SIZES.checked(solver)
+        with SIZES:
+            add(solver, (*formulas.facts, *formulas.named.values()))
+            verdict = checked(solver)
         if verdict == z3.unknown:
             return why_unknown(solver)
         return Solution(theory, formulas, solver) if verdict == z3.sat else None
@@ -255,7 +256,9 @@ class Solution:
                 if code == code_in(model, kind, value):
                     self.solver.add(wanted)
                     break
-                if SIZES.checked(self.solver, wanted) == z3.sat:
+                with SIZES:
+                    found = checked(self.solver, wanted)
+                if found == z3.sat:
                     model = self.solver.model()
                     self.solver.add(wanted)
                     break

@@ -33,6 +33,8 @@ class SizedUniverse(Universe):
         self.sizes = dict(sizes)
         self.width = width(system, sizes)
         """The bits of a word: enough for the largest number that the system can compute."""
+        self._word, self._truth = z3.BitVecSort(self.width, self.ctx), z3.BoolSort(self.ctx)
+        self._words: dict[int, z3.ExprRef] = {}
 
     def codes(self, kind: PlainType) -> int:
         """The number of values of a type."""
@@ -49,14 +51,16 @@ class SizedUniverse(Universe):
                 return self.sizes[kind.name] + 1
 
     def sort(self, kind: PlainType | NumberType) -> z3.SortRef:
-        return z3.BoolSort(self.ctx) if isinstance(kind, BoolType) else z3.BitVecSort(self.width, self.ctx)
+        return self._truth if isinstance(kind, BoolType) else self._word
 
-    def number(self, value: int, sort: z3.SortRef) -> z3.ExprRef:
-        return z3.BitVecVal(value, sort)
+    def number(self, value: int, sort: z3.SortRef) -> z3.ExprRef:  # noqa: ARG002 - every number here is a word
+        return self.word(value)
 
     def word(self, value: int) -> z3.ExprRef:
         """A number as a word."""
-        return z3.BitVecVal(value, self.width, self.ctx)
+        if value not in self._words:
+            self._words[value] = z3.BitVecVal(value, self._word)
+        return self._words[value]
 
     def elements(self, kind: Key) -> list[z3.ExprRef]:
         return [self.key(kind, code) for code in range(self.codes(kind))]
@@ -97,7 +101,7 @@ class SizedUniverse(Universe):
         """The free constant that holds the code of a cell: a truth value, or as few bits as the codes need."""
         here = attrs.evolve(symbol, index=tuple(index))
         if isinstance(kind, BoolType):
-            return self.symbols.constant(here, z3.BoolSort(self.ctx))
+            return self.symbols.constant(here, self._truth)
         return self.symbols.constant(here, z3.BitVecSort(max(1, (self.codes(kind) - 1).bit_length()), self.ctx))
 
     def function(self, symbol: Symbol, keys: tuple[Key, ...], kind: PlainType) -> Callable[[Keys], z3.ExprRef]:

@@ -11,6 +11,7 @@ import random
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from time import thread_time
 from typing import Literal
 
 import attrs
@@ -64,7 +65,7 @@ class SolverAnswer:
     """The answer to a question.
 
     ``core``: for ``unsat``, the named formulas that suffice for the contradiction. ``reason``: for ``unknown``, why
-    there is no answer. ``seconds``: the time that Z3 took, which depends on the machine.
+    there is no answer. ``seconds``: the processor time of Z3, which depends on the machine.
     """
 
     verdict: Verdict
@@ -74,7 +75,7 @@ class SolverAnswer:
 
 
 class Printer:
-    """Writes questions as text; the text of each formula is made only once.
+    """Writes questions as text; the text of each formula, and of each set of named formulas, is made only once.
 
     ``definitions``: facts about symbols, by the symbol's name. A question that mentions such a symbol gets its fact.
     """
@@ -82,24 +83,40 @@ class Printer:
     def __init__(self, definitions: Mapping[str, z3.BoolRef]) -> None:
         self._definitions = definitions
         self._known: dict[int, tuple[z3.BoolRef, tuple[str, ...], str]] = {}
+        self._assumptions: dict[int, tuple[Mapping[str, z3.BoolRef], tuple[str, ...], tuple[str, ...]]] = {}
 
     def question(self, facts: Sequence[z3.BoolRef], named: Mapping[str, z3.BoolRef]) -> SolverQuestion:
         """The question whether the facts and all named formulas can be true together."""
         declared: dict[str, None] = {}
         asserted: list[str] = []
-        for name, formula in (*((None, fact) for fact in facts), *named.items()):
-            declarations, text = self._text(formula)
+        for fact in facts:
+            declarations, text = self._text(fact)
             declared |= dict.fromkeys(declarations)
-            if name is not None:
-                declared[f"(declare-fun |{label(name)}| () Bool)"] = None
-                text = f"(=> |{label(name)}| {text})"
             asserted.append(f"(assert {text})")
+        declarations, assumptions = self._switched(named)
+        declared |= dict.fromkeys(declarations)
+        asserted += assumptions
         for declarations, text in self._defined(declared):
             declared |= dict.fromkeys(declarations)
             asserted.append(f"(assert {text})")
         # Sorts come first, since a function can only be declared after its sorts. The sort is stable.
         sorts = sorted(declared, key=lambda line: not line.startswith(_SORTS))
         return SolverQuestion(tuple(sorts), tuple(asserted), tuple(named))
+
+    def _switched(self, named: Mapping[str, z3.BoolRef]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The declarations and the assertions of the named formulas, each behind its switch."""
+        found = self._assumptions.get(id(named))
+        if found is None:
+            declared: dict[str, None] = {}
+            asserted: list[str] = []
+            for name, formula in named.items():
+                declarations, text = self._text(formula)
+                declared |= dict.fromkeys(declarations)
+                declared[f"(declare-fun |{label(name)}| () Bool)"] = None
+                asserted.append(f"(assert (=> |{label(name)}| {text}))")
+            # The mapping is stored too: Python reuses the id of an object that is freed.
+            found = self._assumptions[id(named)] = (named, tuple(declared), tuple(asserted))
+        return found[1:]
 
     def _defined(self, declared: Iterable[str]) -> Iterator[tuple[tuple[str, ...], str]]:
         """The definitions of the declared symbols, and of the symbols that these definitions mention in turn."""
@@ -119,9 +136,7 @@ class Printer:
         number = formula.get_id()
         found = self._known.get(number)
         if found is None:
-            solver = z3.Solver(ctx=formula.ctx)
-            solver.add(formula)
-            commands = list(_commands(_renumbered(solver.to_smt2())))
+            commands = list(_commands(_renumbered(_script(formula))))
             declarations = tuple(" ".join(text.split()) for text in commands if text.startswith("(declare"))
             # Z3 prints no assertion for the formula ``true``.
             text = next((text for text in commands if text.startswith("(assert")), "(assert true)")
@@ -129,6 +144,13 @@ class Printer:
             # The formula is stored too: Z3 reuses the id of a term that is freed.
             found = self._known[number] = (formula, declarations, text)
         return found[1:]
+
+
+def _script(formula: z3.BoolRef) -> str:
+    """The declarations of a formula's symbols and its assertion, in SMT-LIB."""
+    # As ``Solver.to_smt2`` of a solver with this formula; a solver takes longer to make than the text.
+    nothing = (z3.Ast * 0)()
+    return str(z3.Z3_benchmark_to_smtlib_string(formula.ctx_ref(), "", "", "", "", 0, nothing, formula.as_ast()))
 
 
 def _commands(text: str) -> Iterator[str]:
@@ -164,8 +186,12 @@ class SolverSession:
     """
 
     def __init__(self, questions: Sequence[SolverQuestion], seed: int = 0, *, minimal: bool = False) -> None:
-        self._ctx = z3.Context()
-        self._solver = z3.Solver(ctx=self._ctx)
+        self._clock = SolverClock()
+        self._told = 0.0
+        """The seconds of the clock that an answer has told. The first answer tells those for reading the group."""
+        with self._clock:
+            self._ctx = z3.Context()
+            self._solver = z3.Solver(ctx=self._ctx)
         self._solver.set(random_seed=seed, **TACTICS)
         if minimal:
             self._solver.set("core.minimize", True)
@@ -173,7 +199,9 @@ class SolverSession:
         shared = [text for text in questions[0].asserted if text in common]
         own = {each: [text for text in each.asserted if text not in common] for each in questions}
         read = iter(self._read(questions, [*shared, *(text for each in questions for text in own[each])]))
-        self._solver.add(*_in_order(islice(read, len(shared)), seed))
+        together = _in_order(islice(read, len(shared)), seed)
+        with self._clock:
+            add(self._solver, together)
         self._symbols = Symbols(self._ctx)
         self._switches: dict[str, z3.ExprRef] = {}
         self._own = {each: _in_order(islice(read, len(own[each])), seed) for each in questions}
@@ -184,7 +212,9 @@ class SolverSession:
         # A sort of one question may stand behind a function of another one.
         sorts = sorted(declared, key=lambda line: not line.startswith(_SORTS))
         reader = z3.Solver(ctx=self._ctx)
-        reader.from_string("\n".join([*sorts, *asserted]))
+        text = "\n".join([*sorts, *asserted])
+        with self._clock:
+            reader.from_string(text)
         formulas = list(reader.assertions())
         assert len(formulas) == len(asserted), "Z3 reads one formula for each text"
         return formulas
@@ -192,26 +222,28 @@ class SolverSession:
     def answer(self, asked: SolverQuestion, seconds: float) -> SolverAnswer:
         """The answer to a question of the group, or ``unknown`` after the effort of ``seconds`` seconds."""
         limit(self._solver, seconds)
-        self._solver.push()
+        with self._clock:
+            self._solver.push()
+            add(self._solver, self._own[asked])
         try:
-            self._solver.add(*self._own[asked])
-            return self._answer(asked.named)
+            found = self._answer(asked.named)
         finally:
-            self._solver.pop()
+            with self._clock:
+                self._solver.pop()
+        spent, self._told = self._clock.seconds - self._told, self._clock.seconds
+        return attrs.evolve(found, seconds=spent)
 
     def _answer(self, named: Sequence[str]) -> SolverAnswer:
         switches = {name: self._switch(name) for name in named}
-        found = checked(self._solver, *switches.values())
-        spent = _seconds(self._solver)
+        with self._clock:
+            found = checked(self._solver, *switches.values())
         if found == z3.sat:
-            return SolverAnswer("sat", seconds=spent)
+            return SolverAnswer("sat")
         if found == z3.unknown:
-            return SolverAnswer("unknown", reason=why_unknown(self._solver), seconds=spent)
+            return SolverAnswer("unknown", reason=why_unknown(self._solver))
         # The core has the order of the names; Z3's own order may vary.
         core = {switch.get_id() for switch in self._solver.unsat_core()}
-        return SolverAnswer(
-            "unsat", tuple(name for name, switch in switches.items() if switch.get_id() in core), seconds=spent
-        )
+        return SolverAnswer("unsat", tuple(name for name, switch in switches.items() if switch.get_id() in core))
 
     def _switch(self, name: str) -> z3.ExprRef:
         """The switch of a named formula."""
@@ -243,36 +275,43 @@ def checked(solver: z3.Solver, *assumptions: z3.BoolRef) -> z3.CheckSatResult:
 
     While Z3 works, it handles Ctrl-C itself and answers ``unknown``; this function passes the interrupt on.
     """
+    # As ``solver.check``, which compares the sort of each assumption with Bool, twice.
+    terms = (z3.Ast * len(assumptions))(*(each.as_ast() for each in assumptions))
     # Z3 hears of Ctrl-C, and of no other signal.
     with long_call("a question to Z3", solver.interrupt):
-        found = solver.check(*assumptions)
+        code = z3.Z3_solver_check_assumptions(solver.ctx.ref(), solver.solver, len(terms), terms)
+    found = z3.CheckSatResult(code)
     if found == z3.unknown and solver.reason_unknown() == "interrupted from keyboard":
         raise KeyboardInterrupt
     return found
 
 
+def add(solver: z3.Solver, formulas: Iterable[z3.BoolRef]) -> None:
+    """Assert the formulas."""
+    # As ``solver.add``, which compares the sort of each formula with Bool, twice.
+    for formula in formulas:
+        z3.Z3_solver_assert(solver.ctx.ref(), solver.solver, formula.as_ast())
+
+
 class SolverClock:
-    """The seconds that Z3 has worked in this process on questions about one size, which no answer counts."""
+    """Counts the processor time of blocks in which Z3 works, in seconds. Use it as a context manager."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
+        self._begun = 0.0
 
-    def checked(self, solver: z3.Solver, *assumptions: z3.BoolRef) -> z3.CheckSatResult:
-        """The answer of the solver, as of ``checked``."""
-        found = checked(solver, *assumptions)
-        self.seconds += _seconds(solver)
-        return found
+    def __enter__(self) -> None:
+        self._begun = thread_time()
+
+    def __exit__(self, *_: object) -> None:
+        self.seconds += thread_time() - self._begun
 
 
 SIZES = SolverClock()
+"""The clock of the questions about one size, which no answer counts."""
 
 
 def why_unknown(solver: z3.Solver) -> str:
     """Why the last answer is ``unknown``, in Z3's words; only that its effort was limited has words of our own."""
     reason = str(solver.reason_unknown())
     return "out of effort" if reason in ("canceled", "max. resource limit exceeded") else reason
-
-
-def _seconds(solver: z3.Solver) -> float:
-    statistics = solver.statistics()
-    return float(statistics.get_key_value("time")) if "time" in statistics.keys() else 0.0  # noqa: SIM118

@@ -73,6 +73,7 @@ class Theory:
         self.typed = tuple(encoding.typed(""))
         self.assumed = {prop.name: prop for prop in assumed}
         self._invariants: dict[str, z3.BoolRef] = {}
+        self._states: dict[tuple[str, ...], Formulas] = {}
         self._steps: dict[str, Transition] = {}
 
     # Perhaps no formula expresses the author's assumptions or the initial condition. So these are made only when a
@@ -101,9 +102,12 @@ class Theory:
         return self._steps[action.name]
 
     def any_state(self, names: Sequence[str]) -> Formulas:
-        """The formulas of a state that satisfies the named invariants."""
-        named = {name: self.invariant(self.assumed[name]) for name in names}
-        return Formulas((*self.background, *self.typed), named)
+        """The formulas of a state that satisfies the named invariants; the same object for the same names."""
+        found = self._states.get(tuple(names))
+        if found is None:
+            named = {name: self.invariant(self.assumed[name]) for name in names}
+            found = self._states[tuple(names)] = Formulas((*self.background, *self.typed), named)
+        return found
 
     def possible(self, action: Action, names: Sequence[str]) -> Formulas:
         """The formulas of a state that satisfies the named invariants and in which the action can be taken."""

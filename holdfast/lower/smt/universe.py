@@ -29,6 +29,7 @@ from holdfast.lower.smt.values import (
     implication,
     is_false,
     is_true,
+    of_sort,
     same,
     truth,
 )
@@ -161,7 +162,7 @@ class Universe(ABC):
         sort = self.sort(kind)
         if isinstance(value, int):
             return self.number(value, sort)
-        if value.sort() != sort:
+        if not of_sort(value, sort):
             raise NotFirstOrder(f"a value of {value.sort()} meets one of {sort}")
         return value
 
@@ -170,7 +171,7 @@ class Universe(ABC):
         known = next((side for side in (left, right) if not isinstance(side, int)), None)
         sort = self.sort(NumberType()) if known is None else known.sort()
         one, two = (self.number(side, sort) if isinstance(side, int) else side for side in (left, right))
-        if one.sort() != two.sort():
+        if not (of_sort(one, sort) and of_sort(two, sort)):
             raise NotFirstOrder(f"a value of {one.sort()} meets one of {two.sort()}")
         return one, two
 

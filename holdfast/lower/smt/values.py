@@ -77,7 +77,9 @@ def negation(formula: z3.BoolRef) -> z3.BoolRef:
     known = z3.Z3_get_bool_value(formula.ctx_ref(), formula.as_ast())
     if known != z3.Z3_L_UNDEF:
         return truth(known == z3.Z3_L_FALSE, formula.ctx)
-    return formula.arg(0) if z3.is_not(formula) else z3.Not(formula)
+    if z3.is_not(formula):
+        return formula.arg(0)
+    return z3.BoolRef(z3.Z3_mk_not(formula.ctx_ref(), formula.as_ast()), formula.ctx)
 
 
 def implication(left: z3.BoolRef, right: z3.BoolRef) -> z3.BoolRef:
@@ -95,7 +97,15 @@ def same(left: z3.ExprRef, right: z3.ExprRef) -> z3.BoolRef:
         return truth(True, left.ctx)
     if is_value(left) and is_value(right):
         return truth(False, left.ctx)
-    return left == right
+    # As ``left == right``, which first makes both sides of one sort.
+    return z3.BoolRef(z3.Z3_mk_eq(left.ctx_ref(), left.as_ast(), right.as_ast()), left.ctx)
+
+
+def of_sort(term: z3.ExprRef, sort: z3.SortRef) -> bool:
+    """Whether the term has the sort."""
+    # As ``term.sort() == sort``, but it makes no object for the sort.
+    here = term.ctx_ref()
+    return bool(z3.Z3_is_eq_sort(here, z3.Z3_get_sort(here, term.as_ast()), sort.ast))
 
 
 def is_value(term: z3.ExprRef) -> bool:
@@ -121,4 +131,7 @@ def choice(test: z3.BoolRef, then: z3.ExprRef, orelse: z3.ExprRef) -> z3.ExprRef
             return implication(test, then)
         if is_false(orelse):
             return conjunction([test, then], test.ctx)
-    return z3.If(test, then, orelse)
+    if not isinstance(then, z3.BitVecRef):
+        return z3.If(test, then, orelse)
+    # As ``z3.If``, which first looks for the context and the sorts of all three.
+    return z3.BitVecRef(z3.Z3_mk_ite(test.ctx_ref(), test.as_ast(), then.as_ast(), orelse.as_ast()), test.ctx)
