@@ -139,7 +139,7 @@ def test_a_sort_that_a_later_question_declares_comes_before_its_functions() -> N
 
 
 def test_every_second_of_z3_is_told_by_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a clock that moves by one at each look, the answers tell a second for each block of work, the group's too."""
+    """With a clock that moves by one at each look, the answers tell one for each block of work, the group's too."""
     looks = itertools.count()
     monkeypatch.setattr(solve, "thread_time", lambda: float(next(looks)))
     group = [SolverQuestion(("(declare-fun a () Bool)",), (text,), ()) for text in ("(assert a)", "(assert (not a))")]
