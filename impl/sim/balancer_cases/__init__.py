@@ -1,1 +1,1 @@
-"""The balancer on random clusters with constant loads, round after round, and oracles that judge each plan."""
+"""The balancer without a cluster: rounds on random clusters, histories of reports, executions; an oracle for each."""

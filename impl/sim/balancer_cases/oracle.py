@@ -103,7 +103,7 @@ class RoundJudge:
         return None
 
     def idle(self, actions: Sequence[BalancerAction]) -> PlanViolation | None:
-        """Whether there are actions where nothing is to do: P-21, P-22. Judge before following them."""
+        """Whether there are actions where nothing is to do: P-21, P-22, AB-27. Judge before following them."""
         if not actions:
             return None
         if len(self._eligible) < 2:
@@ -113,6 +113,8 @@ class RoundJudge:
         first = self._loads[self._eligible[0]]
         if not self._hard and all(self._loads[each] == first for each in self._eligible):
             return PlanViolation("P-22", "a plan with equal loads")
+        if all(goal.surely_accepts(self._loads[each][goal.way]) for goal in self._goals for each in self._eligible):
+            return PlanViolation("AB-27", "a plan where each goal accepts each broker")
         return None
 
     def at_rest(self) -> None:
@@ -212,6 +214,15 @@ class _JudgedGoal:
             return load <= self.settings.limit * self.settings.capacity
         idle = load < self.settings.threshold and average < self.settings.threshold
         return idle or average - margin <= load <= average + margin
+
+    def surely_accepts(self, load: float) -> bool:
+        """Whether it accepts a load by more than rounding."""
+        average, margin = self._band
+        slack = RELATIVE * (average + margin + load)
+        if self.settings.capacity is not None:
+            return load <= self.settings.limit * self.settings.capacity - slack
+        idle = max(load, average) < self.settings.threshold - slack
+        return idle or average - margin + slack <= load <= average + margin - slack
 
     def effect(self, loads: Mapping[int, Sequence[float]], size: Sequence[float], source: int, target: int) -> _Effect:
         before = loads[source][self.way], loads[target][self.way]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain, repeat
 
 import msgspec
 
@@ -11,6 +12,7 @@ from impl.balancer.actions import BalancerAction
 from impl.balancer.batches import batches
 from impl.balancer.choosing import MoveChooser
 from impl.balancer.fast_choosing import chooser_for
+from impl.balancer.goals import GoalSettings
 from impl.balancer.merging import UnmatchedMovesError
 from impl.balancer.resources import TopicPartition
 from impl.balancer.rounds import MakeChooser, RoundConfiguration, RoundPlan, plan_round
@@ -166,12 +168,22 @@ def _round(run: BalancerRun, placement: dict[TopicPartition, int]) -> dict[Topic
 
 
 def _plan(
-    case: BalancerCase, placement: Placement, chooser: MakeChooser = chooser_for, *, backwards: bool = False
+    case: BalancerCase, placement: Placement, chooser: MakeChooser = chooser_for, *, disturbed: bool = False
 ) -> RoundPlan:
-    snapshot = case.snapshot(placement, backwards=backwards)
-    plan = plan_round(lambda: snapshot, lambda: RoundConfiguration(case.goals, case.safe), make_chooser=chooser)
+    """The plan of a round. ``disturbed``: the snapshot is filled in the opposite order, and somebody changes the
+    configuration when the round has begun (BG-19).
+    """
+    snapshot = case.snapshot(placement, backwards=disturbed)
+    first = RoundConfiguration(case.goals, case.safe)
+    later = RoundConfiguration(tuple(map(_changed, case.goals)), case.safe) if disturbed else first
+    readings = chain([first], repeat(later))
+    plan = plan_round(lambda: snapshot, lambda: next(readings), make_chooser=chooser)
     assert plan is not None, "the controller leads"
     return plan
+
+
+def _changed(goal: GoalSettings) -> GoalSettings:
+    return msgspec.structs.replace(goal, deviation=goal.deviation + 0.3, threshold=0.0)
 
 
 def _judged(placement: Placement, plan: RoundPlan, judge: RoundJudge) -> PlanViolation | None:
@@ -196,8 +208,8 @@ def _badly_cut(
 
 
 def _planned_otherwise(case: BalancerCase, placement: Placement, plan: RoundPlan) -> PlanViolation | None:
-    """Whether the literal form of the choice plans otherwise, on a snapshot that was filled in the opposite order."""
-    again = _plan(case, placement, MoveChooser, backwards=True)
+    """Whether the literal form of the choice plans otherwise, in a disturbed round."""
+    again = _plan(case, placement, MoveChooser, disturbed=True)
     if again.actions == plan.actions and again.moves == plan.moves:
         return None
     return PlanViolation("P-25", "the same cluster has another plan")
