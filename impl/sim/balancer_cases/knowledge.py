@@ -29,21 +29,21 @@ NEEDED = {0: (), 1: (APPEND, PENDING_APPEND, PENDING_FETCH, VERSION), 2: (APPEND
 SLOW_MS = 10_000.0
 
 
-class Registered(msgspec.Struct, frozen=True):
+class RegistrationEvent(msgspec.Struct, frozen=True):
     """A broker has a new state."""
 
     broker: int
     state: Literal["active", "fenced", "gone"]
 
 
-class Placed(msgspec.Struct, frozen=True):
+class PlacementEvent(msgspec.Struct, frozen=True):
     """A partition is led by a broker; -1 for none."""
 
     partition: int
     broker: int
 
 
-class Reported(msgspec.Struct, frozen=True):
+class ReportEvent(msgspec.Struct, frozen=True):
     """A broker has reported itself, or a partition. ``time``: by its clock, in milliseconds."""
 
     broker: int
@@ -52,7 +52,7 @@ class Reported(msgspec.Struct, frozen=True):
     partition: int | None = None
 
 
-Event = Registered | Placed | Reported
+Event = RegistrationEvent | PlacementEvent | ReportEvent
 
 
 class KnowledgeCase(msgspec.Struct, frozen=True):
@@ -73,35 +73,35 @@ class ExpectedBroker(msgspec.Struct, frozen=True):
 
 def draw_knowledge(draw: Draw) -> KnowledgeCase:
     """A random history. All brokers register first, so that most events mean something."""
-    events: list[Event] = [Registered(broker, "active") for broker in range(BROKERS)]
-    events += [Placed(partition, int(draw() * BROKERS)) for partition in range(PARTITIONS)]
-    place = {each.partition: each.broker for each in events if isinstance(each, Placed)}
+    events: list[Event] = [RegistrationEvent(broker, "active") for broker in range(BROKERS)]
+    events += [PlacementEvent(partition, int(draw() * BROKERS)) for partition in range(PARTITIONS)]
+    place = {each.partition: each.broker for each in events if isinstance(each, PlacementEvent)}
     now = 1_000_000
     for _ in range(int(draw() * EVENTS)):
         now += int(draw() * STEP_MS)
         kind = draw()
         if kind < 0.08:
-            events.append(Registered(int(draw() * BROKERS), one(draw, ("active", "active", "fenced", "gone"))))
+            events.append(RegistrationEvent(int(draw() * BROKERS), one(draw, ("active", "active", "fenced", "gone"))))
         elif kind < 0.2:
             partition = int(draw() * PARTITIONS)
             place[partition] = int(draw() * (BROKERS + 1)) - 1
-            events.append(Placed(partition, place[partition]))
+            events.append(PlacementEvent(partition, place[partition]))
         else:
             events.append(_report(draw, now, place))
     excluded = frozenset(broker for broker in range(BROKERS) if draw() < 0.1)
     return KnowledgeCase(tuple(events), now, excluded)
 
 
-def _report(draw: Draw, now: int, place: Mapping[int, int]) -> Reported:
+def _report(draw: Draw, now: int, place: Mapping[int, int]) -> ReportEvent:
     late = int(draw() * LATE_MS) if draw() < 0.3 else 0
     if draw() < 0.4:
         values = {APPEND: 1.0, PENDING_APPEND: one(draw, (1.0, 1.0, 2 * SLOW_MS)), PENDING_FETCH: 1.0,
                   VERSION: one(draw, (0.0, 1.0, 1.0, 2.0, 9.0))}  # fmt: skip
-        return Reported(int(draw() * BROKERS), now - late, _some(draw, values))
+        return ReportEvent(int(draw() * BROKERS), now - late, _some(draw, values))
     partition = int(draw() * PARTITIONS)
     sender = place[partition] if draw() < 0.8 else int(draw() * BROKERS)
     values = {BYTES_IN: float(int(draw() * 100)), BYTES_OUT: float(int(draw() * 100)), SIZE: 1.0}
-    return Reported(sender, now - late, _some(draw, values), partition)
+    return ReportEvent(sender, now - late, _some(draw, values), partition)
 
 
 def _some(draw: Draw, values: Mapping[int, float]) -> dict[int, float]:
@@ -119,11 +119,11 @@ def known(case: KnowledgeCase) -> ClusterSnapshot:
     model.apply(Topic("t"))
     for event in case.events:
         match event:
-            case Registered(broker, state):
+            case RegistrationEvent(broker, state):
                 model.apply(BrokerRegistration(broker, state))
-            case Placed(partition, broker):
+            case PlacementEvent(partition, broker):
                 model.apply(Partition("t", partition, (broker,), (broker,), broker))
-            case Reported(broker, time, values, partition):
+            case ReportEvent(broker, time, values, partition):
                 name = None if partition is None else TopicPartition("t", partition)
                 model.report(broker, time, values, name)
     return take_snapshot(model, case.now, DELAY_MS, case.excluded)
@@ -139,7 +139,7 @@ def expected(case: KnowledgeCase) -> dict[int, ExpectedBroker]:
         states = [
             (at, each.state)
             for at, each in enumerate(case.events)
-            if isinstance(each, Registered) and each.broker == broker
+            if isinstance(each, RegistrationEvent) and each.broker == broker
         ]
         if not states or states[-1][1] != "active" or broker in case.excluded:
             continue
@@ -171,49 +171,49 @@ def _since(events: Sequence[Event], partition: int, broker: int) -> int | None:
     registered, place, at = set[int](), -1, None
     for number, event in enumerate(events):
         match event:
-            case Registered(other, "gone"):
+            case RegistrationEvent(other, "gone"):
                 registered.discard(other)
                 place = -1 if place == other else place
-            case Registered(other, _):
+            case RegistrationEvent(other, _):
                 registered.add(other)
-            case Placed(number_of_partition, target) if number_of_partition == partition:
+            case PlacementEvent(number_of_partition, target) if number_of_partition == partition:
                 if target != place and (target in registered or target < 0):
                     place, at = target, number
     return at if place == broker else None
 
 
-def _reports(events: Sequence[Event], broker: int, partition: int, since: int) -> Iterator[Reported]:
+def _reports(events: Sequence[Event], broker: int, partition: int, since: int) -> Iterator[ReportEvent]:
     """The reports of a partition by the broker that has it (AB-13)."""
     for event in events[since:]:
-        if isinstance(event, Reported) and (event.broker, event.partition) == (broker, partition):
+        if isinstance(event, ReportEvent) and (event.broker, event.partition) == (broker, partition):
             yield event
 
 
-def _of_broker(events: Sequence[Event], broker: int, begun: int) -> Iterator[Reported]:
+def _of_broker(events: Sequence[Event], broker: int, begun: int) -> Iterator[ReportEvent]:
     """The reports of a broker, and those of its partitions as long as it has no metric version (AB-13)."""
-    before: list[Reported] = []
+    before: list[ReportEvent] = []
     for number, event in enumerate(events):
-        if number < begun or not isinstance(event, Reported) or event.broker != broker:
+        if number < begun or not isinstance(event, ReportEvent) or event.broker != broker:
             continue
         if event.partition is not None:
             has = _since(events[:number], event.partition, broker) is not None
             if has and not _latest(_fresh(before), VERSION):
-                before.append(Reported(broker, event.time, {}))
+                before.append(ReportEvent(broker, event.time, {}))
         elif event.values.get(VERSION, 0) in NEEDED:
             before.append(event)
     yield from before
 
 
-def _fresh(reports: Sequence[Reported]) -> list[Reported]:
+def _fresh(reports: Sequence[ReportEvent]) -> list[ReportEvent]:
     """The reports that are not older than one before them (AB-14)."""
     return [each for at, each in enumerate(reports) if all(each.time >= before.time for before in reports[:at])]
 
 
-def _latest(fresh: Sequence[Reported], metric: int) -> float | None:
+def _latest(fresh: Sequence[ReportEvent], metric: int) -> float | None:
     return next((each.values[metric] for each in reversed(fresh) if metric in each.values), None)
 
 
-def _outdated(fresh: Sequence[Reported], needed: Sequence[int], now: int) -> bool:
+def _outdated(fresh: Sequence[ReportEvent], needed: Sequence[int], now: int) -> bool:
     """Whether the last report is too old, or something is missing (AB-19)."""
     if not fresh or fresh[-1].time < now - DELAY_MS:
         return True

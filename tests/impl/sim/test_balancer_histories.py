@@ -15,9 +15,9 @@ from impl.sim.balancer_cases.executing import ExecutionCase, draw_execution, jud
 from impl.sim.balancer_cases.knowledge import (
     ExpectedBroker,
     KnowledgeCase,
-    Placed,
-    Registered,
-    Reported,
+    PlacementEvent,
+    RegistrationEvent,
+    ReportEvent,
     draw_knowledge,
     expected,
     judged,
@@ -33,10 +33,15 @@ FULL = {0: 7.0, 1: 9.0, 2: 1.0}
 WHOLE = {3: 1.0, 4: 1.0, 5: 1.0, 6: 1.0}
 
 
-def history(*events: Registered | Placed | Reported, now: int = 100_000) -> KnowledgeCase:
+def history(*events: RegistrationEvent | PlacementEvent | ReportEvent, now: int = 100_000) -> KnowledgeCase:
     """Partition 0 of broker 0 has reported 7 and 9 bytes a second, and so has the broker; then come the events."""
-    first = (Registered(0, "active"), Registered(1, "active"), Placed(0, 0), Reported(0, 90_000, WHOLE))
-    return KnowledgeCase((*first, Reported(0, 90_000, FULL, 0), *events), now, frozenset())
+    first = (
+        RegistrationEvent(0, "active"),
+        RegistrationEvent(1, "active"),
+        PlacementEvent(0, 0),
+        ReportEvent(0, 90_000, WHOLE),
+    )
+    return KnowledgeCase((*first, ReportEvent(0, 90_000, FULL, 0), *events), now, frozenset())
 
 
 def test_random_histories_and_executions_are_sound() -> None:
@@ -94,20 +99,29 @@ def test_a_plan_that_follows_a_change_is_noticed() -> None:
     ("events", "loads", "stale"),
     [
         ((), (7.0, 9.0), False),
-        ((Reported(0, 89_999, {0: 1.0}, 0),), (7.0, 9.0), False),
-        ((Reported(0, 90_000, {0: 1.0}, 0),), (1.0, 9.0), False),
-        ((Reported(1, 95_000, {0: 1.0}, 0),), (7.0, 9.0), False),
-        ((Placed(0, 1), Placed(0, 0)), (0.0, 0.0), True),
-        ((Placed(0, 0),), (7.0, 9.0), False),
-        ((Placed(0, 9),), (7.0, 9.0), False),
-        ((Placed(0, -1), Placed(0, 0), Reported(0, 80_000, FULL, 0)), (7.0, 9.0), False),
-        ((Registered(0, "gone"), Registered(0, "active"), Placed(0, 0), Reported(0, 80_000, FULL, 0)), (7, 9), False),
-        ((Registered(0, "fenced"), Registered(0, "active")), (7.0, 9.0), False),
+        ((ReportEvent(0, 89_999, {0: 1.0}, 0),), (7.0, 9.0), False),
+        ((ReportEvent(0, 90_000, {0: 1.0}, 0),), (1.0, 9.0), False),
+        ((ReportEvent(1, 95_000, {0: 1.0}, 0),), (7.0, 9.0), False),
+        ((PlacementEvent(0, 1), PlacementEvent(0, 0)), (0.0, 0.0), True),
+        ((PlacementEvent(0, 0),), (7.0, 9.0), False),
+        ((PlacementEvent(0, 9),), (7.0, 9.0), False),
+        ((PlacementEvent(0, -1), PlacementEvent(0, 0), ReportEvent(0, 80_000, FULL, 0)), (7.0, 9.0), False),
+        (
+            (
+                RegistrationEvent(0, "gone"),
+                RegistrationEvent(0, "active"),
+                PlacementEvent(0, 0),
+                ReportEvent(0, 80_000, FULL, 0),
+            ),
+            (7, 9),
+            False,
+        ),
+        ((RegistrationEvent(0, "fenced"), RegistrationEvent(0, "active")), (7.0, 9.0), False),
     ],
     ids=["nothing", "late", "as late", "foreign", "moved", "stayed", "unknown", "led again", "gone", "fenced"],
 )
 def test_what_a_history_says(
-    events: tuple[Registered | Placed | Reported, ...], loads: tuple[float, float], *, stale: bool
+    events: tuple[RegistrationEvent | PlacementEvent | ReportEvent, ...], loads: tuple[float, float], *, stale: bool
 ) -> None:
     """What counts is said here by hand; the expectation and the model say the same."""
     case = history(*events)
@@ -120,15 +134,15 @@ def test_old_samples_and_fenced_brokers() -> None:
     """After more than a minute a broker is out of date. A fenced or excluded one is not in the snapshot."""
     assert expected(history(now=150_001))[0].stale
     assert not expected(history(now=150_000))[0].stale
-    assert 0 not in expected(history(Registered(0, "fenced")))
+    assert 0 not in expected(history(RegistrationEvent(0, "fenced")))
     assert 1 not in expected(replace(history(), excluded=frozenset({1})))
 
 
 def test_a_slow_broker() -> None:
     """More than ten seconds of a pending append or fetch make it slow; without a metric version it is never slow."""
-    assert expected(history(Reported(0, 91_000, {4: 10_000.5})))[0].slow
-    assert not expected(history(Reported(0, 91_000, {4: 10_000.0})))[0].slow
-    assert not expected(history(Reported(1, 91_000, {4: 10_000.5})))[1].slow
+    assert expected(history(ReportEvent(0, 91_000, {4: 10_000.5})))[0].slow
+    assert not expected(history(ReportEvent(0, 91_000, {4: 10_000.0})))[0].slow
+    assert not expected(history(ReportEvent(1, 91_000, {4: 10_000.5})))[1].slow
 
 
 def test_a_refused_batch_is_the_last_one() -> None:
