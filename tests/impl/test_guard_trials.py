@@ -12,6 +12,7 @@ from holdfast.check.worker_pool import WorkerPool
 from holdfast.cli.app import main
 from holdfast.ir.errors import UsageError
 from impl.bridge.guards import trial
+from impl.bridge.guards.balancer_runs import balancer_decisions, by_balancer_runs, seed_of_unit
 from impl.bridge.guards.making import _counted, _is_open, _prepare, _tasks, _without_assertions
 from impl.bridge.guards.progress import GuardProgress, RunDecisions
 from impl.bridge.guards.row import NOT_TRIED, GuardRow, GuardStore, read, text, unfound
@@ -25,6 +26,7 @@ from impl.rules import guards
 from impl.scenario.language import read_file, read_text
 from impl.sim.check import check
 from impl.sim.mix import command, question
+from spark.campaign.config import Config
 
 FAILING = """\
 name: it expects a stream that nobody has created
@@ -103,6 +105,41 @@ def test_tasks_tell_what_runs_say() -> None:
     (fewer,) = [each for each in _tasks(runs, 3) if each.trial.label == "ST-14"]
     assert (fewer.trial.numbers, fewer.trial.partners) == (task.trial.numbers[:3], 1)
     assert (tasks["ST-12"].runs, tasks["ST-12"].reached, tasks["ST-12"].trial.numbers) == (0, None, ())
+
+
+def test_rules_of_the_balancer_are_tried_in_its_own_runs() -> None:
+    """Only rules that decide nothing in the mix have them, and only runs to which no oracle objects with all rules."""
+    mix = [RunDecisions(1, {"ST-14": 1}, ())]
+    of_balancer = [
+        RunDecisions(number, {"BG-13": 2, "ST-14": 9}, (), "a circle" if number == 4 else "") for number in (2, 4, 6)
+    ]
+    tasks = {each.trial.label: each for each in _tasks(mix, balancer=of_balancer)}
+    assert (tasks["BG-13"].decided, tasks["BG-13"].runs, tasks["BG-13"].reached) == (6, 3, None)
+    assert tasks["BG-13"].trial.balancer_runs == (2, 6)
+    assert (tasks["ST-14"].decided, tasks["ST-14"].trial.balancer_runs) == (1, ())
+
+    found = evidence(tasks["BG-13"].trial)
+    assert (found.finder, found.by, found.run, found.balancer) == ("oracle", "P-13", 2, True)
+    row = GuardRow(label="BG-13", **msgspec.structs.asdict(found))
+    assert repeated(row) == found
+    assert repeated(msgspec.structs.replace(row, run=0)) == NOTHING
+
+
+@pytest.mark.parametrize(
+    ("label", "number", "by"),
+    [("BG-02.time", 3_003, "AB-14"), ("BG-17", 3_500, "AB-53"), ("BG-18", 3_700, "one planner")],
+)
+def test_each_kind_of_runs_of_the_balancer_finds_a_lack(label: str, number: int, by: str) -> None:
+    """A history, an execution, and a cluster in which a broker joins."""
+    assert by_balancer_runs(label, [number]).by == by
+    assert balancer_decisions(number)[1] == NOTHING
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2_999])
+def test_a_round_of_the_balancer_is_the_first_run_of_a_campaign(seed: int) -> None:
+    """So the command of the page makes the same round."""
+    campaign = Config(target="balancer", scope="", traces=1, depth=100, seed=seed, traces_per_unit=1, balancer="parity")
+    assert campaign.seed_of(0) == seed_of_unit(seed)
 
 
 def test_a_rule_that_decided_nothing_is_named() -> None:

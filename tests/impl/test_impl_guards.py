@@ -10,8 +10,8 @@ import pytest
 
 from holdfast.cli.app import main
 from impl.bridge.guards.instead import ELSEWHERE, PARTNERS
-from impl.bridge.guards.row import FILE, GuardRow, GuardStore, read, text
-from impl.bridge.guards.trial import GuardEvidence, repeated
+from impl.bridge.guards.row import FILE, GuardEvidence, GuardRow, GuardStore, read, text
+from impl.bridge.guards.trial import repeated
 from impl.bridge.guards.unreachable import REASONS, wrongly_listed
 from impl.cli.guards import page_of
 from impl.rules import guards
@@ -65,7 +65,8 @@ def shows(row: GuardRow) -> None:
         if row.finder == "node error":
             # An assertion, which is on in a test, may come before the error.
             found = msgspec.structs.replace(found, said=row.said)
-        assert found == GuardEvidence(row.finder, row.by, row.run, row.file, row.said, row.partner)
+        told = GuardEvidence(row.finder, row.by, row.run, row.file, row.said, row.partner, row.balancer)
+        assert found == told
 
 
 @pytest.mark.parametrize("row", HANDFUL, ids=label_of)
@@ -101,6 +102,10 @@ def test_the_page_says_what_finds_a_lack() -> None:
         GuardRow(label="ST-22", finder="scenario", file="tests/scenarios/a.yaml", said="opens"),
         GuardRow(label="ST-23", decided=1, runs=1),
         GuardRow(label="ST-30", decided=1, runs=1, said="not tried"),
+        *(
+            GuardRow(label=label, decided=4, runs=2, finder="oracle", by="P-07", run=run, said="no help", balancer=True)
+            for label, run in (("BG-01", 3_000), ("BG-07", 5), ("BG-16", 3_500), ("BG-18", 3_700))
+        ),
     )
     page = page_of(GuardStore(runs=20, rows=rows))
     cells = {
@@ -108,7 +113,7 @@ def test_the_page_says_what_finds_a_lack() -> None:
     }
     made = command(question(6))
     assert (
-        "20 runs, 9 rules: 2 not found, 2 oracle, 1 conform, 1 machine, 1 redundant, 1 scenario, 1 not tried." in page
+        "20 runs, 13 rules: 6 oracle, 2 not found, 1 conform, 1 machine, 1 redundant, 1 scenario, 1 not tried." in page
     )
     assert "These rules decided nothing, though a run may reach them: ST-14, ST-16, ST-22." in page
     assert f"No run of a simulated cluster reaches 1 rules:\n\n- CS-27: {REASONS['CS-27']}.\n\n| rule" in page
@@ -124,4 +129,11 @@ def test_the_page_says_what_finds_a_lack() -> None:
     assert cells["ST-21"][4] == f"`{made} --without ST-21 --without ST-14`"
     assert cells["ST-22"][4] == "`holdfast scenario run tests/scenarios/a.yaml --without ST-22`"
     assert [cells[label][3] for label in ("ST-23", "ST-30")] == ["not found", "not tried"]
+    assert cells["BG-07"][1:5] == [
+        *("runs of the balancer", "4 in 2", "**oracle** P-07: no help"),
+        "`holdfast campaign run --target balancer --runs 1 --seed 5 --balancer safe --without BG-07 --out DIR`",
+    ]
+    assert cells["BG-01"][4] == "`draw_knowledge`, number 3000"
+    assert cells["BG-16"][4] == "`draw_execution`, number 3500"
+    assert cells["BG-18"][4] == "`holdfast simulate --scenario balance --without BG-18`"
     assert cells["ST-14"][5].startswith("[G-02](protocol/streams.md#g-02) `ownership` **killed** by one_owner")

@@ -13,6 +13,7 @@ import msgspec
 
 from holdfast.check.worker_pool import WorkerPool
 from holdfast.ir.errors import HoldfastError
+from impl.bridge.guards.balancer_runs import NUMBERS, balancer_decisions
 from impl.bridge.guards.progress import GuardProgress, RunDecisions
 from impl.bridge.guards.row import NOT_TRIED, GuardRow, GuardStore
 from impl.bridge.guards.trial import TRIES, GuardTrial, evidence, reached
@@ -22,6 +23,8 @@ from impl.sim.mix import is_sound, question
 
 CHUNK = 10
 """The number of runs of one task."""
+BALANCER_CHUNK = 370
+"""The number of runs of the balancer of one task."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -63,7 +66,14 @@ def made(
             if run.violated and is_sound(question(run.number)):
                 problem = f"run {run.number} of the mix is violated with all rules"
                 raise ViolatedMixError(f"{problem}: {run.violated}; mend the implementation first")
-        every = list(_tasks(runs, tries, {row.label: row for row in before}))
+        balancer = list[RunDecisions]()
+        of_balancer = [NUMBERS[at : at + BALANCER_CHUNK] for at in range(0, len(NUMBERS), BALANCER_CHUNK)]
+        for chunk in _each(pool, _balancer_decisions, of_balancer if go_on() else [], lambda _: show("the balancer")):
+            balancer += chunk
+            if not go_on():
+                break
+        balancer.sort(key=lambda run: run.number)
+        every = list(_tasks(runs, tries, {row.label: row for row in before}, balancer))
         # A limit may come, so the rules that take least time are tried first. An earlier row that names a finder saves
         # most of the time; after these rules come the rules that most runs reach.
         tasks = sorted(every, key=lambda each: (not each.trial.was_found, -each.runs, each.trial.label))
@@ -124,6 +134,14 @@ def _decisions(numbers: tuple[int, ...]) -> list[RunDecisions]:
     return found
 
 
+def _balancer_decisions(numbers: range) -> list[RunDecisions]:
+    found = []
+    for number in numbers:
+        times, wrong = balancer_decisions(number)
+        found.append(RunDecisions(number, times, (), wrong.said))
+    return found
+
+
 class RowTask(msgspec.Struct, frozen=True):
     """The task of a process: a trial, and what the runs of the mix say of its rule."""
 
@@ -135,16 +153,21 @@ class RowTask(msgspec.Struct, frozen=True):
 
 
 def _tasks(
-    made: Sequence[RunDecisions], tries: int = TRIES, before: Mapping[str, GuardRow] = MappingProxyType({})
+    made: Sequence[RunDecisions],
+    tries: int = TRIES,
+    before: Mapping[str, GuardRow] = MappingProxyType({}),
+    balancer: Sequence[RunDecisions] = (),
 ) -> Iterator[RowTask]:
-    """The task of each rule."""
+    """The task of each rule. The runs of the balancer count for the rules that decide nothing in the mix."""
     for label in guards():
         deciding = [each for each in made if label in each.decided]
         simplest = min(deciding, key=lambda each: (len(each.kinds), each.number), default=None)
+        others = [] if deciding else [each for each in balancer if label in each.decided]
+        sound = tuple(each.number for each in others if not each.violated)
         yield RowTask(
-            GuardTrial(label, _tried(deciding, label)[:tries], tries, before.get(label)),
-            sum(each.decided[label] for each in deciding),
-            len(deciding),
+            GuardTrial(label, _tried(deciding, label)[:tries], tries, before.get(label), sound),
+            sum(each.decided[label] for each in (*deciding, *others)),
+            len(deciding) + len(others),
             None if simplest is None else simplest.number,
             () if simplest is None else simplest.kinds,
         )

@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from holdfast.check.mutate.guards import Guard, GuardTable, because
+from impl.bridge.guards.balancer_runs import balancer_command
 from impl.bridge.guards.instead import ELSEWHERE
 from impl.bridge.guards.row import NOT_TRIED, GuardRow, GuardStore
 from impl.bridge.guards.unreachable import REASONS, undecided
@@ -26,9 +27,14 @@ versions and both generations, with no faults, with few kinds, or with half of a
 the controllers, or somebody else who uses these. For every ten of these runs there is one with three zones; these have
 the numbers from 20,000 on. Assertions are switched off.
 
+No broker of these has the balancer. Its rules are tried in *runs of the balancer*: rounds on 3,000 random clusters
+(`holdfast campaign run --target balancer`), 500 histories of reports and 200 executions of plans
+(`impl/sim/balancer_cases/`), and two clusters in which an empty broker joins (`holdfast simulate --scenario balance`).
+
 - *reached by*: the kinds of faults with which a run of the mix reaches the rule; without any one of them it does not.
 - *decided*: how often the rule refused a request or decided a branch, and in how many runs.
-- *found by* an **oracle**: it objects to the run without the rule, which is a run of the mix or a kept one.
+- *found by* an **oracle**: it objects to the run without the rule, which is a run of the mix or of the balancer, or a
+  kept one.
 - **machine**: no oracle objects to the runs that were tried, but controller and model differ in a walk, in which both
   get the same requests from a seed.
 - **conform**: neither of these, but a model does not allow the log of the run.
@@ -93,7 +99,7 @@ def _way(row: GuardRow) -> str:
 
 def _reached(row: GuardRow) -> str:
     if row.reached is None:
-        return "" if row.decided else "no run"
+        return "runs of the balancer" if row.decided else "no run"
     return f"{', '.join(row.faults) or 'no faults'} (run {row.reached})"
 
 
@@ -118,6 +124,8 @@ def _run(row: GuardRow) -> str:
         return f"`holdfast {named}`"
     if row.run is None:
         return ""
+    if row.balancer:
+        return balancer_command(row.run, row.label)
     removed = (row.label, *([row.partner] if row.partner else []))
     if row.finder == "machine":
         return f"`{row.by}` beside the controller, seed {row.run}"

@@ -30,6 +30,7 @@ class GuardRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, fo
     - ``run``: the run of the mix, or the seed of the walk, that shows it. ``file``: the kept run, or the scenario, if a
       file shows it.
     - ``partner``: the rule that decides in its place; then both are removed, and ``run`` shows that.
+    - ``balancer``: ``run`` is one of the runs of the balancer; ``decided`` and ``runs`` are then of these, too.
     """
 
     label: str
@@ -43,6 +44,19 @@ class GuardRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, fo
     file: str = ""
     partner: str = ""
     said: str = ""
+    balancer: bool = False
+
+
+class GuardEvidence(msgspec.Struct, frozen=True):
+    """What finds the lack of some rules, as in ``GuardRow``."""
+
+    finder: Finder
+    by: str = ""
+    run: int | None = None
+    file: str = ""
+    said: str = ""
+    partner: str = ""
+    balancer: bool = False
 
 
 class GuardStore(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

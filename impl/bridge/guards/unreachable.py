@@ -9,12 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from impl.bridge.guards.row import GuardRow
-from impl.rules import guards
-
-BALANCER = "no broker of the default mix has the balancer"
 
 REASONS: Mapping[str, str] = {
-    **{label: BALANCER for label in guards() if label.startswith("BG-")},
     "CA-04": "each start stores the origin (CA-27, CA-41); only metadata of another version lack it",
     "CA-22.replicas": "no request leaves a partition with none but added replicas; only metadata of another version do",
     "CP-01.sanity": "a compaction checks its own output, and writes all that it has read",
