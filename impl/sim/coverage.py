@@ -42,7 +42,12 @@ Moment = tuple[str, str, str]
 """A situation of a stream or partition, with the last two events of that stream or partition, the later one first.
 
 "" stands for an event that is not there. A situation is reached in few ways by most runs, and in other ways by few.
+
+Where a rule that is switched off would have decided something, this is a moment, too: LACK, the rule, and the last
+event of any stream or partition.
 """
+
+LACK = "a missing rule"
 
 
 class RunCoverage(msgspec.Struct, frozen=True):
@@ -82,6 +87,8 @@ class _Reader:
         """By stream or partition: its last event, and the one before; "" if there is none."""
         self._now = 0
         """The virtual time of the event that is read."""
+        self._latest = ""
+        """The last event of a process, or request to a controller."""
         self._first_pairs: dict[tuple[str, str], int] = {}
         self._moments: dict[Moment, int] = {}
         self._marked: set[tuple[str, int]] = set()
@@ -105,6 +112,8 @@ class _Reader:
                     self._befall(source, kind, subject)
                 case "elected" | "failover":
                     self._events[kind] += 1
+                case "missing":
+                    self._moments.setdefault((LACK, subject["rule"], self._latest), self._now)
             self._mark()
         keys = run.simulation.load.keys()
         of_streams = {(name, keys[stream]) for name, stream in self._situations.of_streams if stream in keys}
@@ -121,6 +130,7 @@ class _Reader:
     def _step(self, process: str, step: StepEvent) -> None:
         name, values = step.action, step.values
         self._events[name] += 1
+        self._latest = name
         stream = values.get("stream")
         if stream is not None:
             self._follow(("stream", stream), name)
@@ -141,6 +151,7 @@ class _Reader:
         if name == "Heartbeat":
             return  # Most requests are heartbeats, and say nothing.
         (self._refused if refused else self._events)[name] += 1
+        self._latest = name
         for stream, *_ in executed.post:
             self._follow(("stream", stream), name)
 

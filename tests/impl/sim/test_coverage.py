@@ -14,7 +14,7 @@ from impl.errors import E
 from impl.metadata.log import MetadataBatch
 from impl.records import BrokerRegistration, NodeWALMetadata, Range, S3Stream, StreamState
 from impl.sim.check import CheckResult, Question, check
-from impl.sim.coverage import coverage_of, events
+from impl.sim.coverage import LACK, coverage_of, events
 from impl.sim.event_log import AppendedBatch, Event, EventLog, ExecutedRequest, StoreEffect
 from impl.sim.image_kinds import ImageKinds, kind_of, signature_of
 from impl.sim.options import Options
@@ -55,6 +55,21 @@ def executed(sender: str, body: Body, error: E = E.NONE, post: tuple[Any, ...] =
     found.answers = (ItemAnswer(error),)
     found.post = post
     return 0, "c0", "execute", found
+
+
+def test_a_rule_that_is_switched_off_makes_moments() -> None:
+    """A moment has the rule and the event before; of two alike the first one counts."""
+    lack = {"rule": "ST-14"}
+    found = covered(
+        (1, "b1", "missing", lack),
+        step("b1", "shut_down"),
+        (2, "b1", "missing", lack),
+        executed("b1", OpenStreams(1, 1, ())),
+        (3, "c0", "missing", lack),
+        (4, "c0", "missing", lack),
+    ).moments
+    of_rule = {moment: at for moment, at in found.items() if moment[0] == LACK}
+    assert of_rule == {(LACK, "ST-14", ""): 1, (LACK, "ST-14", "shut_down"): 2, (LACK, "ST-14", "OpenStreams"): 3}
 
 
 def batch(*records: Any) -> Event:
