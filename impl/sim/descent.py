@@ -4,7 +4,7 @@ Each fault has consequences, so most changes lose what a run has reached, and a 
 reaches little else. So most new runs are *crossed*: they are drawn, with the kinds of faults of two parents and more of
 the operations that are seldom (``crossing.py``). Half of the others *fork*: they repeat their parent up to a moment
 that few runs reach, and go on from there with new operations and new faults. The rest change operations and faults
-anywhere.
+anywhere. Where a rule is missing in the parent, the further run matters, and most new runs keep what led there.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from impl.sim.tape import Fault, stream
 
 CROSSED = 0.75
 """The share of new runs that are crossed."""
+CROSSED_CLOSELY = 0.2
+"""The same share where runs are to stay close to their parent."""
 FORKED = 0.5
 """The share of the others that fork."""
 BEFORE_MS, AFTER_MS = 1_500, 6_500
@@ -58,15 +60,18 @@ class ParentRun(msgspec.Struct, frozen=True):
         return cls(run.seed, run.begin, run.script, tuple(run.faults))
 
 
-def descend(question: Question, seed: int, parent: ParentRun, at: int, other: ParentRun) -> Question:
+def descend(
+    question: Question, seed: int, parent: ParentRun, at: int, other: ParentRun, *, closely: bool = False
+) -> Question:
     """The question of a new run. Equal arguments give equal questions.
 
     ``question``: how runs are drawn that have no parent. ``at``: the virtual time of a moment of the parent. ``other``:
-    the second parent of a crossed run; parts of it may take the place of parts of the parent in others.
+    the second parent of a crossed run; parts of it may take the place of parts of the parent in others. ``closely``:
+    few runs are crossed.
     """
     draw = stream(seed, "descent")
     options = question.options
-    if draw() < CROSSED:
+    if draw() < (CROSSED_CLOSELY if closely else CROSSED):
         kinds = kinds_of_both(options.faults, parent.faults, other.faults, draw)
         script = _possible(exchanged(_drawn(options, seed), options, draw), options)
         return replace(question, seed=seed, options=replace(options, faults=kinds, operations_of=script))

@@ -151,7 +151,8 @@ class ReadyCluster:
         if self.guide is None or not self.guide.reached or draw() < FRESH:
             return replace(self.question, seed=number)
         rare, other = self.guide.rare(draw()), self.guide.rare(draw())
-        return descend(self.question, number, _parent(rare.case), rare.at, _parent(other.case))
+        parent, second = _parent(rare.case), _parent(other.case)
+        return descend(self.question, number, parent, rare.at, second, closely=rare.is_lack)
 
 
 def told_apart(violation: Violation, coverage: RunCoverage) -> tuple[str, str, tuple[str, ...]]:

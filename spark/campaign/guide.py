@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from impl.sim.coverage import LACK
 from spark.campaign.config import Config
 from spark.campaign.reading import READERS, Row, unit_row
 
@@ -45,6 +46,11 @@ class ReachedFeature:
     case: bytes
     at: int
 
+    @property
+    def is_lack(self) -> bool:
+        """Whether a rule that is switched off would have decided something then."""
+        return self.feature[0] == LACK
+
 
 @attrs.define(slots=False, eq=False)
 class Guide:
@@ -59,8 +65,14 @@ class Guide:
 
     @cached_property
     def _sums(self) -> list[float]:
-        """For each feature: the sum of the weights up to it. A feature that was reached half as often weighs double."""
-        return list(accumulate(1 / each.times for each in self.reached))
+        """For each feature: the sum of the weights up to it. A feature that was reached half as often weighs double.
+
+        The moments of missing rules weigh as much as all others: only there can the lack show.
+        """
+        lacks = sum(1 / each.times for each in self.reached if each.is_lack)
+        others = sum(1 / each.times for each in self.reached if not each.is_lack)
+        share = others / lacks if lacks and others else 1.0
+        return list(accumulate((share if each.is_lack else 1.0) / each.times for each in self.reached))
 
     def rare(self, number: float) -> ReachedFeature:
         """The feature that a random number in [0, 1) draws: a rare one, mostly. There must be one."""

@@ -15,6 +15,9 @@ import spark.campaign.guide
 import spark.cli.run
 from holdfast.ir.errors import UsageError
 from impl.sim.check import check
+from impl.sim.coverage import LACK
+from impl.sim.descent import ParentRun, descend
+from impl.sim.tape import Fault
 from spark.campaign.blind import compare_with_blind
 from spark.campaign.cluster_target import ClusterTarget
 from spark.campaign.engine import begin
@@ -129,6 +132,27 @@ def test_rare_features_are_drawn_more_often() -> None:
     drawn = [Guide(found).rare(number / 400).feature for number in range(400)]
     assert drawn.count(("a",)) == 100
     assert drawn.count(("b",)) == 300
+
+
+def test_moments_of_a_missing_rule_are_drawn_half_of_the_time() -> None:
+    """However many others there are, and a rare moment of the rule more often than another one."""
+    others = [ReachedFeature(feature=(str(number),), times=1, case=b"", at=0) for number in range(6)]
+    lacks = [ReachedFeature(feature=(LACK, "ST-14", name), times=n, case=b"", at=0) for name, n in (("", 3), ("a", 1))]
+    guide = Guide((*others[:3], *lacks, *others[3:]))
+    drawn = [guide.rare(number / 800).feature for number in range(800)]
+    assert [drawn.count(each.feature) for each in lacks] == [100, 300]
+    assert {drawn.count(each.feature) for each in others} <= {66, 67}
+
+
+@pytest.mark.parametrize(("closely", "least", "most"), [(False, 60, 90), (True, 5, 35)])
+def test_children_of_a_run_that_misses_a_rule_stay_close(*, closely: bool, least: int, most: int) -> None:
+    """Most runs are crossed, which takes no operation and no fault of a parent; of these parents few are."""
+    question = ClusterTarget.of(ASKED).ready().question
+    parent = ParentRun(1, 1_000, (), (Fault("link c0 b1", 1, "loss", 0.5, 2_000),))
+    crossed = sum(
+        not descend(question, seed, parent, 2_000, parent, closely=closely).options.recorded for seed in range(100)
+    )
+    assert least < crossed < most
 
 
 def test_runs_of_later_rounds_have_parents(guided: FolderStorage) -> None:
