@@ -18,6 +18,7 @@ from holdfast.lower.layout import Layout
 from holdfast.lower.outcome import Taken
 from holdfast.lower.python.interpreter import Interpreter
 from holdfast.lower.smt.encoding import Encoding, Transition
+from holdfast.lower.smt.solve import TACTICS
 from holdfast.lower.smt.state import State
 from holdfast.lower.smt.unbounded_universe import UnboundedUniverse, computed_nats, largest_literals
 from holdfast.lower.smt.values import Maybe
@@ -169,6 +170,7 @@ def test_a_count_counts_elements_that_all_differ(test: str, tmp_path: Path) -> N
     encoding = Encoding(universe, frozenset())
     structure, before = Structure(encoding, machine.layout), encoding.free("")
     solver = z3.Solver(ctx=universe.ctx)
+    solver.set(**TACTICS)
     solver.add(*universe.axioms(), *structure.facts())
     guard = encoding.step(system.actions[0], before).guard
     for on in itertools.product((0, 1), repeat=4):
