@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from impl.controller.failover import Failover, contexts
+from impl.controller.nodes import has_opening
 from impl.metadata.image import Image
 from impl.rules import rule
 from impl.tasks import FailedError, Tasks, TimedOutError
 
 LONGEST_DELAY_MS = 60_000
 FIRST_DELAY_MS = 1_000
+AGAIN_MS = 2_000
+"""The time after a recovery in which the metadata usually tell that everything is closed."""
 
 
 async def fail_over(
@@ -25,17 +28,26 @@ async def fail_over(
     ``newer``: waits for a newer image; raises TimedOutError after the given number of milliseconds. ``recover``: runs
     one recovery.
     """
-    done: set[tuple[int, int]] = set()
+    # By node and epoch: when a recovery ended.
+    done: dict[tuple[int, int], int] = {}
     failures = 0
+
+    def is_over(context: Failover) -> bool:
+        """Whether the recovery was made. A process that starts again with an unchanged epoch needs another one, also if
+        it started and ended while the first one ran.
+        """
+        at = done.get((context.node, context.epoch))
+        return at is not None and (tasks.now < at + AGAIN_MS or not has_opening(image(), context.node))
+
     while True:
         assigned = [each for each in contexts(image()) if each.target == node]
-        # Forget contexts that are no longer assigned: a process that starts again with an unchanged epoch may be
-        # assigned again.
-        done &= {(each.node, each.epoch) for each in assigned}
-        context = next((each for each in assigned if (each.node, each.epoch) not in done), None)
+        # Forget contexts that are no longer assigned: they may be assigned again.
+        keys = {(each.node, each.epoch) for each in assigned}
+        done = {key: at for key, at in done.items() if key in keys}
+        context = next((each for each in assigned if not is_over(each)), None)
         if context is None:
             failures = 0
-            await newer(None)
+            await _look_again(newer, AGAIN_MS if done else None)
             continue
         try:
             await recover(context)
@@ -44,7 +56,15 @@ async def fail_over(
             await _wait(tasks, min(FIRST_DELAY_MS << failures, LONGEST_DELAY_MS), context, image, newer)
         else:
             if rule("FO-04"):
-                done.add((context.node, context.epoch))
+                done[context.node, context.epoch] = tasks.now
+
+
+async def _look_again(newer: Callable[[int | None], Awaitable[None]], ms: int | None) -> None:
+    """Wait for a newer image, or for some milliseconds."""
+    try:
+        await newer(ms)
+    except TimedOutError:
+        return
 
 
 async def _wait(
