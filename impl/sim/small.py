@@ -2,7 +2,8 @@
 
 To shrink a large run takes many runs, and may end too early: no single part can go, although far fewer parts would do.
 If a violation is not rare, some of the first small runs show it, each in a tenth of the time of a large run. A small
-run may show another violation of the same oracle. So it counts only if it shows none with all rules switched on.
+run may show another violation of the same oracle. So it counts only if it shows none with all rules switched on. An
+``ask`` that leaves violations out may tell more of them apart.
 """
 
 from __future__ import annotations

@@ -123,13 +123,14 @@ class ReadyCluster:
         """Make one run again, by its number, and shrink it. The run must violate a property."""
         question = self.of(seed, run)
         checked = check(question)
-        oracle = checked.violations[0].oracle
+        first = checked.violations[0]
         # Small runs are drawn, whether the run has a parent or not.
         drawn = replace(self.question, seed=question.seed)
-        small = smallest(drawn, checked, oracle, go_on=_at_most(SHRINKING), search=_at_most(DRAWN)).question
+        ask, go_on, search = only_alike(first, drawn), _at_most(SHRINKING), _at_most(DRAWN)
+        small = smallest(drawn, checked, first.oracle, ask, go_on, search).question
         # The small run is made again from its tape, so what is shown is what the file gives.
         final = check(small)
-        violation = next(each for each in final.violations if each.oracle == oracle)
+        violation = next(each for each in final.violations if _kind(each) == _kind(first))
         case = case_of(small, violation)
         return ShrunkRun(
             drawn=_size(checked),
@@ -160,7 +161,26 @@ def told_apart(violation: Violation, coverage: RunCoverage) -> tuple[str, str, t
     situations of the stream.
     """
     reached = {name for name, key in coverage.situations if key == violation.key} & TELLING
-    return violation.oracle, without_numbers(violation.message.partition(REQUEST)[0]), tuple(sorted(reached))
+    return *_kind(violation), tuple(sorted(reached))
+
+
+def _kind(violation: Violation) -> tuple[str, str]:
+    return violation.oracle, without_numbers(violation.message.partition(REQUEST)[0])
+
+
+def only_alike(wanted: Violation, question: Question) -> Callable[[Question], CheckResult]:
+    """Makes runs, of whose violations only those of one kind count: an oracle says many things, and a small run that
+    shows another one says nothing of the finding. With other rules switched off than in ``question``, all count.
+    """
+
+    def ask(candidate: Question) -> CheckResult:
+        checked = check(candidate)
+        if (candidate.without, candidate.switches) != (question.without, question.switches):
+            return checked
+        alike = tuple(each for each in checked.violations if _kind(each) == _kind(wanted))
+        return replace(checked, violations=alike)
+
+    return ask
 
 
 def without_numbers(message: str) -> str:

@@ -5,17 +5,21 @@ from __future__ import annotations
 import pickle
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
+from msgspec.structs import replace
 
 import spark.cli.look
 import spark.cli.run
 from holdfast.ir.errors import UsageError
 from impl.oracles.answers.watch import REQUEST
 from impl.oracles.verdict import Violation
+from impl.sim.check import CheckResult
 from impl.sim.coverage import RunCoverage
-from spark.campaign.cluster_target import ClusterTarget, told_apart, without_numbers
+from spark.campaign import cluster_target
+from spark.campaign.cluster_target import ClusterTarget, only_alike, told_apart, without_numbers
 from spark.campaign.config import traces_per_unit
 from spark.campaign.engine import begin, check_same
 from spark.campaign.page.html import render
@@ -103,6 +107,18 @@ def test_requests_are_left_out() -> None:
     coverage = RunCoverage({}, {}, {}, frozenset(), frozenset(), {}, {})
     one, two = (Violation("answers", -1, f"Trim: item {n} is wrong{REQUEST}({'1, ' * n})") for n in (1, 3))
     assert told_apart(one, coverage) == told_apart(two, coverage) == ("answers", "Trim: item N is wrong", ())
+
+
+def test_a_finding_is_shrunk_to_one_of_its_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the violations of a run those of the same oracle and words count; with all rules, any counts."""
+    question = ClusterTarget.of(clusters(removed=("ST-14",))).question
+    closed, unread = Violation("heal", -1, "streams 1, 2 are open"), Violation("heal", -1, "streams 3 cannot be read")
+    made = CheckResult(Any, (unread, closed), {})
+    monkeypatch.setattr(cluster_target, "check", lambda _: made)
+    wanted = Violation("heal", -1, "streams 7 are open")
+    ask = only_alike(wanted, question)
+    assert ask(question).violations == (closed,)
+    assert ask(replace(question, without=())) is made
 
 
 def test_a_finding_is_shrunk_and_repeats(broken: FolderStorage, holdfast: Run) -> None:
