@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from impl.sim.coverage import LACK
 from spark.campaign.config import Config
 from spark.campaign.reading import READERS, Row, unit_row
+from spark.campaign.words import MISSING_RULE
 
 if TYPE_CHECKING:
     from spark.cluster.storage import FileStorage
@@ -49,7 +49,7 @@ class ReachedFeature:
     @property
     def is_lack(self) -> bool:
         """Whether a rule that is switched off would have decided something then."""
-        return self.feature[0] == LACK
+        return self.feature[0] == MISSING_RULE
 
 
 @attrs.define(slots=False, eq=False)

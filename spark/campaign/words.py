@@ -82,3 +82,6 @@ WORDS = {
     ),
 }
 """By kind of target."""
+
+MISSING_RULE = "a missing rule"
+"""The situation of the moments in which a rule that is switched off would have decided something."""
