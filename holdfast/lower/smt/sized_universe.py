@@ -53,7 +53,8 @@ class SizedUniverse(Universe):
     def sort(self, kind: PlainType | NumberType) -> z3.SortRef:
         return self._truth if isinstance(kind, BoolType) else self._word
 
-    def number(self, value: int, sort: z3.SortRef) -> z3.ExprRef:  # noqa: ARG002 - every number here is a word
+    def number(self, value: int, sort: z3.SortRef) -> z3.ExprRef:
+        assert sort.eq(self._word), f"a number is a word here, and no {sort}"
         return self.word(value)
 
     def word(self, value: int) -> z3.ExprRef:
