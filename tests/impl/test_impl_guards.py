@@ -133,7 +133,7 @@ def test_the_page_says_what_finds_a_lack() -> None:
         *("runs of the balancer", "4 in 2", "**oracle** P-07: no help"),
         "`holdfast campaign run --target balancer --runs 1 --seed 5 --balancer safe --without BG-07 --out DIR`",
     ]
-    assert cells["BG-01"][4] == "`draw_knowledge`, number 3000"
-    assert cells["BG-16"][4] == "`draw_execution`, number 3500"
+    assert cells["BG-01"][4] == '`judged(draw_knowledge(stream(3000, "history")))`'
+    assert cells["BG-16"][4] == '`judged_execution(draw_execution(stream(3500, "execution")))`'
     assert cells["BG-18"][4] == "`holdfast simulate --scenario balance --without BG-18`"
     assert cells["ST-14"][5].startswith("[G-02](protocol/streams.md#g-02) `ownership` **killed** by one_owner")

@@ -23,6 +23,8 @@ from impl.sim.tape import stream
 
 ROUNDS, HISTORIES, EXECUTIONS = range(3_000), range(3_000, 3_500), range(3_500, 3_700)
 JOINS = range(3_700, 3_702)
+HISTORY, EXECUTION = "history", "execution"
+"""The names of the sequences of numbers from which histories and executions are drawn."""
 NUMBERS = range(JOINS.stop)
 """All numbers. Rounds and joins are planned by turns in parity with AutoMQ and in the safe mode."""
 
@@ -44,11 +46,11 @@ def by_balancer_runs(label: str, numbers: Iterable[int]) -> GuardEvidence:
 
 
 def balancer_command(number: int, label: str) -> str:
-    """The command that makes a run without a rule; of a history or an execution, what draws it from its number."""
+    """The command that makes a run without a rule; for a history or an execution, the call in Python."""
     if number in HISTORIES:
-        return f"`draw_knowledge`, number {number}"
+        return f'`judged(draw_knowledge(stream({number}, "{HISTORY}")))`'
     if number in EXECUTIONS:
-        return f"`draw_execution`, number {number}"
+        return f'`judged_execution(draw_execution(stream({number}, "{EXECUTION}")))`'
     mode = f" --balancer safe --without {label}" if _is_safe(number) else f" --without {label}"
     if number in JOINS:
         return f"`holdfast simulate --scenario balance{mode}`"
@@ -84,7 +86,7 @@ def _objection(number: int) -> tuple[str, str] | None:
     if number in ROUNDS:
         violation = play(draw_case(stream(seed_of_unit(number), "balancer 0"), safe=_is_safe(number))).violation
     elif number in HISTORIES:
-        violation = judged(draw_knowledge(stream(number, "history")))
+        violation = judged(draw_knowledge(stream(number, HISTORY)))
     else:
-        violation = judged_execution(draw_execution(stream(number, "execution")))
+        violation = judged_execution(draw_execution(stream(number, EXECUTION)))
     return None if violation is None else (violation.label, violation.message)

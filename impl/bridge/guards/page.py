@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from holdfast.check.mutate.guards import Guard, GuardTable, because
-from impl.bridge.guards.balancer_runs import balancer_command
+from impl.bridge.guards.balancer_runs import EXECUTIONS, HISTORIES, JOINS, ROUNDS, balancer_command
 from impl.bridge.guards.instead import ELSEWHERE
 from impl.bridge.guards.row import NOT_TRIED, GuardRow, GuardStore
 from impl.bridge.guards.unreachable import REASONS, undecided
@@ -18,7 +18,7 @@ from impl.sim.mix import command, question
 LONGEST, WIDTH = 120, 120
 """The longest message of a row, and the longest line of text, in characters."""
 
-HEAD = """\
+HEAD = f"""\
 # The rules of the implementation, and what finds their lack
 
 Every rule of the [reference implementation](simulate.md) with a label, what reaches it, and what finds its removal.
@@ -27,9 +27,10 @@ versions and both generations, with no faults, with few kinds, or with half of a
 the controllers, or somebody else who uses these. For every ten of these runs there is one with three zones; these have
 the numbers from 20,000 on. Assertions are switched off.
 
-No broker of these has the balancer. Its rules are tried in *runs of the balancer*: rounds on 3,000 random clusters
-(`holdfast campaign run --target balancer`), 500 histories of reports and 200 executions of plans
-(`impl/sim/balancer_cases/`), and two clusters in which an empty broker joins (`holdfast simulate --scenario balance`).
+No broker of these has the balancer. Its rules are tried in *runs of the balancer*: rounds on {len(ROUNDS):,} random
+clusters (`holdfast campaign run --target balancer`), {len(HISTORIES)} histories of reports (`knowledge.py` in
+`impl/sim/balancer_cases/`), {len(EXECUTIONS)} executions of plans (`executing.py`), and {len(JOINS)} clusters in which
+an empty broker joins (`holdfast simulate --scenario balance`).
 
 - *reached by*: the kinds of faults with which a run of the mix reaches the rule; without any one of them it does not.
 - *decided*: how often the rule refused a request or decided a branch, and in how many runs.
