@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import attrs
@@ -17,6 +17,7 @@ from holdfast.ir.errors import UsageError
 from holdfast.records.system_run import SystemRun
 from impl.cli import as_model as model_run
 from impl.cli import move as move_command
+from impl.cli import part_runs
 from impl.cli.cluster_settings import NO_CLUSTER, ClusterSettings
 from impl.cli.guard_options import NO_GUARDS, GuardOptions
 from impl.cli.move import NO_MOVE, MoveOptions
@@ -50,6 +51,7 @@ def simulate(
     timeline: Switch = False,
     html: PageFile = None,
     as_model: str | None = None,
+    part: str | None = None,
     mended: Switch = False,
     keep: Path | None = None,
     shrink: bool = True,
@@ -96,6 +98,9 @@ def simulate(
     as_model
         With FILE: also show the run of this model that explains the log, up to the first event that the model does not
         allow. The log and the run are written beside FILE.
+    part
+        Make runs of this part of a node alone, which a second statement of the facts judges: a name that
+        docs/impl-guards.md lists.
     mended
         Repeat the run of a file with all rules, and without the spots that were built in.
     keep
@@ -138,7 +143,16 @@ def simulate(
     }
     if rules.asked:
         other = {"--generation": generation, "--version": version, "--history": history, "--as-model": as_model}
-        given = {"FILE": file, **drawn, **shown_of_run, **other, **move.given, "--jobs": None, "--budget": None}
+        given = {
+            "FILE": file,
+            **drawn,
+            **shown_of_run,
+            **other,
+            **move.given,
+            "--part": part,
+            "--jobs": None,
+            "--budget": None,
+        }
         _refuse({**given, "--scenario": move.scenario, "--json": json or None}, "all rules are meant")
         reports.refuse("a page of rules has no verdict")
         from impl.cli.guards import run as run_guards  # noqa: PLC0415 - it loads the models and their judge
@@ -146,13 +160,19 @@ def simulate(
         return run_guards(rules, jobs, _limits(budget))
     _refuse(rules.given, "it belongs to --update")
     if move.scenario is not None:
-        given = {"FILE": file, **drawn, **shown_of_run, "--as-model": as_model}
+        given = {"FILE": file, **drawn, **shown_of_run, "--as-model": as_model, "--part": part}
         if move.scenario == "balance":
             del given["--seed"], given["--without"], given["--html"]
         _refuse(given, "it belongs to runs under faults, and --scenario has none")
         reports.refuse("a move has no verdict")
         of_move = history, clusters.version, clusters.generation
         return move_command.run(move, *of_move, seed=seed, without=without, html=html, json=json)
+    if part is not None:
+        given = {"FILE": file, **drawn, **shown_of_run, **move.given, "--history": history, "--as-model": as_model}
+        given = {name: value for name, value in given.items() if name not in part_runs.ALLOWED}
+        _refuse({**given, "--generation": generation, "--version": version}, "--part runs a part of a node alone")
+        reports.refuse("runs of a part have no records")
+        return part_runs.run(part, _numbers(seed, seeds), tuple(without), _limits(budget), json=json)
     _refuse({"--balancer": move.balancer}, "it belongs to --scenario balance")
     _refuse(move.given, "it belongs to --scenario migrate")
     limits = _limits(budget)
@@ -167,11 +187,8 @@ def simulate(
     else:
         _refuse({"--mended": mended or None, "--as-model": as_model}, "it belongs to a file that is made again")
         numbers = _numbers(seed, seeds)
-        single = {"--log": log, "--history": history, "--timeline": timeline or None}
-        if seeds is None:
-            _refuse({"--jobs": jobs, "--keep-going": keep_going or None}, "there is one run without --seeds")
-        else:
-            _refuse(single, "it shows one run; give --seed instead of --seeds")
+        one = {"--log": log, "--history": history, "--timeline": timeline or None}
+        _refuse_number(seeds, one, {"--jobs": jobs, "--keep-going": keep_going or None})
         question = drawn_question(numbers[0], **attrs.asdict(clusters), without=without)
     reports.prepare(json=json)
     render = None if html is None else renderer("system")
@@ -196,6 +213,14 @@ def simulate(
     if checked is not None and file is not None and as_model is not None:
         model_run.show(checked, file, as_model)
     return simulations.exit_code
+
+
+def _refuse_number(seeds: str | None, one: Mapping[str, object], many: Mapping[str, object]) -> None:
+    """Refuse the options of one run for many, or those of many runs for one."""
+    if seeds is None:
+        _refuse(many, "there is one run without --seeds")
+    else:
+        _refuse(one, "it shows one run; give --seed instead of --seeds")
 
 
 def _write_page(

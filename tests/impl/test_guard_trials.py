@@ -12,8 +12,8 @@ from holdfast.check.worker_pool import WorkerPool
 from holdfast.cli.app import main
 from holdfast.ir.errors import UsageError
 from impl.bridge.guards import trial
-from impl.bridge.guards.balancer_runs import balancer_decisions, by_balancer_runs, seed_of_unit
-from impl.bridge.guards.making import _counted, _is_open, _prepare, _tasks, _without_assertions
+from impl.bridge.guards.making import PartDecisions, _counted, _is_open, _prepare, _tasks, _without_assertions
+from impl.bridge.guards.part_runs import PartRun, by_part_runs, part_command, part_decisions, part_runs, seed_of_unit
 from impl.bridge.guards.progress import GuardProgress, RunDecisions
 from impl.bridge.guards.row import NOT_TRIED, GuardRow, GuardStore, read, text, unfound
 from impl.bridge.guards.trial import NOTHING, TRIES, GuardTrial, Lack, _decides, evidence, reached, repeated
@@ -107,32 +107,42 @@ def test_tasks_tell_what_runs_say() -> None:
     assert (tasks["ST-12"].runs, tasks["ST-12"].reached, tasks["ST-12"].trial.numbers) == (0, None, ())
 
 
-def test_rules_of_the_balancer_are_tried_in_its_own_runs() -> None:
-    """Only rules that decide nothing in the mix have them, and only runs to which no oracle objects with all rules."""
+def test_rules_are_tried_in_runs_of_parts() -> None:
+    """Only in those to which no oracle objects with all rules. They are counted for rules that decide nothing else."""
     mix = [RunDecisions(1, {"ST-14": 1}, ())]
-    of_balancer = [
-        RunDecisions(number, {"BG-13": 2, "ST-14": 9}, (), "a circle" if number == 4 else "") for number in (2, 4, 6)
-    ]
-    tasks = {each.trial.label: each for each in _tasks(mix, balancer=of_balancer)}
-    assert (tasks["BG-13"].decided, tasks["BG-13"].runs, tasks["BG-13"].reached) == (6, 3, None)
-    assert tasks["BG-13"].trial.balancer_runs == (2, 6)
-    assert (tasks["ST-14"].decided, tasks["ST-14"].trial.balancer_runs) == (1, ())
+    rounds = [PartRun("balancer-round", seed) for seed in (2, 4, 6)]
+    of_parts = [PartDecisions(each, {"BG-13": 2, "ST-14": 9}, violated=each.seed == 4) for each in rounds]
+    tasks = {each.trial.label: each for each in _tasks(mix, parts=of_parts)}
+    assert (tasks["BG-13"].decided, tasks["BG-13"].runs, tasks["BG-13"].idle) == (6, 3, True)
+    assert (tasks["ST-14"].decided, tasks["ST-14"].runs, tasks["ST-14"].idle) == (1, 1, False)
+    assert tasks["BG-13"].trial.part_runs == tasks["ST-14"].trial.part_runs == (rounds[0], rounds[2])
 
     found = evidence(tasks["BG-13"].trial)
-    assert (found.finder, found.by, found.run, found.balancer) == ("oracle", "P-13", 2, True)
+    assert (found.finder, found.by, found.run, found.part) == ("oracle", "P-13", 2, "balancer-round")
     row = GuardRow(label="BG-13", **msgspec.structs.asdict(found))
     assert repeated(row) == found
     assert repeated(msgspec.structs.replace(row, run=0)) == NOTHING
 
 
 @pytest.mark.parametrize(
-    ("label", "number", "by"),
-    [("BG-02.time", 3_003, "AB-14"), ("BG-17", 3_500, "AB-53"), ("BG-18", 3_700, "one planner")],
+    ("label", "run", "by"),
+    [
+        ("BG-02.time", PartRun("balancer-history", 17), "AB-14"),
+        ("BG-17", PartRun("balancer-execution", 3), "AB-53"),
+        ("BG-18", PartRun("balancer-join", 0), "one planner"),
+    ],
 )
-def test_each_kind_of_runs_of_the_balancer_finds_a_lack(label: str, number: int, by: str) -> None:
+def test_each_kind_of_runs_of_parts_finds_a_lack(label: str, run: PartRun, by: str) -> None:
     """A history, an execution, and a cluster in which a broker joins."""
-    assert by_balancer_runs(label, [number]).by == by
-    assert balancer_decisions(number)[1] == NOTHING
+    assert run in set(part_runs())
+    assert by_part_runs(label, [run]).by == by
+    assert part_decisions(run)[1] == NOTHING
+
+
+def test_commands_of_parts() -> None:
+    """The command makes the same run without the rule."""
+    said = part_command(PartRun("balancer-history", 7), "BG-03")
+    assert said == "holdfast simulate --part balancer-history --seed 7 --without BG-03"
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2_999])

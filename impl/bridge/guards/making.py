@@ -13,7 +13,7 @@ import msgspec
 
 from holdfast.check.worker_pool import WorkerPool
 from holdfast.ir.errors import HoldfastError
-from impl.bridge.guards.balancer_runs import NUMBERS, balancer_decisions
+from impl.bridge.guards.part_runs import PartRun, part_decisions, part_runs
 from impl.bridge.guards.progress import GuardProgress, RunDecisions
 from impl.bridge.guards.row import NOT_TRIED, GuardRow, GuardStore
 from impl.bridge.guards.trial import TRIES, GuardTrial, evidence, reached
@@ -23,8 +23,8 @@ from impl.sim.mix import is_sound, question
 
 CHUNK = 10
 """The number of runs of one task."""
-BALANCER_CHUNK = 370
-"""The number of runs of the balancer of one task."""
+PART_CHUNK = 250
+"""The number of runs of parts of one task."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -66,14 +66,15 @@ def made(
             if run.violated and is_sound(question(run.number)):
                 problem = f"run {run.number} of the mix is violated with all rules"
                 raise ViolatedMixError(f"{problem}: {run.violated}; mend the implementation first")
-        balancer = list[RunDecisions]()
-        of_balancer = [NUMBERS[at : at + BALANCER_CHUNK] for at in range(0, len(NUMBERS), BALANCER_CHUNK)]
-        for chunk in _each(pool, _balancer_decisions, of_balancer if go_on() else [], lambda _: show("the balancer")):
-            balancer += chunk
+        parts = list[PartDecisions]()
+        every_part = tuple(part_runs()) if go_on() else ()
+        of_parts = [every_part[at : at + PART_CHUNK] for at in range(0, len(every_part), PART_CHUNK)]
+        for found in _each(pool, _part_decisions, of_parts, lambda _: show("runs of parts")):
+            parts += found
             if not go_on():
                 break
-        balancer.sort(key=lambda run: run.number)
-        every = list(_tasks(runs, tries, {row.label: row for row in before}, balancer))
+        parts.sort(key=lambda each: each.run)
+        every = list(_tasks(runs, tries, {row.label: row for row in before}, parts))
         # A limit may come, so the rules that take least time are tried first. An earlier row that names a finder saves
         # most of the time; after these rules come the rules that most runs reach.
         tasks = sorted(every, key=lambda each: (not each.trial.was_found, -each.runs, each.trial.label))
@@ -94,11 +95,11 @@ def _is_open(task: RowTask, row: GuardRow | None) -> bool:
 def _counted(task: RowTask, row: GuardRow | None) -> GuardRow:
     """The row of a rule with the counts of all runs that were made since."""
     found = _untried(task) if row is None else row
-    return msgspec.structs.replace(found, decided=task.decided, runs=task.runs)
+    return msgspec.structs.replace(found, decided=task.decided, runs=task.runs, idle=task.idle)
 
 
 def _untried(task: RowTask) -> GuardRow:
-    return GuardRow(label=task.trial.label, decided=task.decided, runs=task.runs, said=NOT_TRIED)
+    return GuardRow(label=task.trial.label, decided=task.decided, runs=task.runs, idle=task.idle, said=NOT_TRIED)
 
 
 @contextmanager
@@ -134,20 +135,32 @@ def _decisions(numbers: tuple[int, ...]) -> list[RunDecisions]:
     return found
 
 
-def _balancer_decisions(numbers: range) -> list[RunDecisions]:
+class PartDecisions(msgspec.Struct, frozen=True):
+    """A run of a part: how often each rule decided something, and whether an oracle objects."""
+
+    run: PartRun
+    decided: dict[str, int]
+    violated: bool = False
+
+
+def _part_decisions(runs: Sequence[PartRun]) -> list[PartDecisions]:
     found = []
-    for number in numbers:
-        times, wrong = balancer_decisions(number)
-        found.append(RunDecisions(number, times, (), wrong.said))
+    for run in runs:
+        times, wrong = part_decisions(run)
+        found.append(PartDecisions(run, times, bool(wrong.finder)))
     return found
 
 
 class RowTask(msgspec.Struct, frozen=True):
-    """The task of a process: a trial, and what the runs of the mix say of its rule."""
+    """The task of a process: a trial, and what the runs of the mix say of its rule.
+
+    ``idle``: no run of the mix decides anything by the rule, so ``decided`` and ``runs`` are of runs of parts.
+    """
 
     trial: GuardTrial
     decided: int
     runs: int
+    idle: bool
     reached: int | None
     kinds: tuple[str, ...]
 
@@ -156,18 +169,20 @@ def _tasks(
     made: Sequence[RunDecisions],
     tries: int = TRIES,
     before: Mapping[str, GuardRow] = MappingProxyType({}),
-    balancer: Sequence[RunDecisions] = (),
+    parts: Sequence[PartDecisions] = (),
 ) -> Iterator[RowTask]:
-    """The task of each rule. The runs of the balancer count for the rules that decide nothing in the mix."""
+    """The task of each rule. The runs of parts are counted for the rules that decide nothing in the mix."""
     for label in guards():
         deciding = [each for each in made if label in each.decided]
         simplest = min(deciding, key=lambda each: (len(each.kinds), each.number), default=None)
-        others = [] if deciding else [each for each in balancer if label in each.decided]
-        sound = tuple(each.number for each in others if not each.violated)
+        others = [each for each in parts if label in each.decided]
+        sound = tuple(each.run for each in others if not each.violated)
+        counted = [each.decided[label] for each in (deciding or others)]
         yield RowTask(
             GuardTrial(label, _tried(deciding, label)[:tries], tries, before.get(label), sound),
-            sum(each.decided[label] for each in (*deciding, *others)),
-            len(deciding) + len(others),
+            sum(counted),
+            len(counted),
+            not deciding,
             None if simplest is None else simplest.number,
             () if simplest is None else simplest.kinds,
         )
@@ -184,6 +199,6 @@ def _row(task: RowTask) -> GuardRow:
     label, found = task.trial.label, evidence(task.trial)
     kinds = () if task.reached is None else reached(task.reached, label, task.kinds, task.trial.before)
     return GuardRow(
-        label=label, decided=task.decided, runs=task.runs, reached=task.reached, faults=kinds,
+        label=label, decided=task.decided, runs=task.runs, idle=task.idle, reached=task.reached, faults=kinds,
         **msgspec.structs.asdict(found),
     )  # fmt: skip

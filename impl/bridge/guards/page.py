@@ -9,15 +9,17 @@ from itertools import groupby
 from typing import Any
 
 from holdfast.check.mutate.guards import Guard, GuardTable, because
-from impl.bridge.guards.balancer_runs import EXECUTIONS, HISTORIES, JOINS, ROUNDS, balancer_command
 from impl.bridge.guards.instead import ELSEWHERE
+from impl.bridge.guards.part_runs import JOINS, ROUNDS, PartRun, part_command
 from impl.bridge.guards.row import NOT_TRIED, GuardRow, GuardStore
 from impl.bridge.guards.unreachable import REASONS, undecided
 from impl.sim.mix import command, question
+from impl.sim.part_cases.registry import PARTS
 
 LONGEST, WIDTH = 120, 120
 """The longest message of a row, and the longest line of text, in characters."""
 
+PARTS_IN_WORDS = "\n".join(f"- `{name}`: {each.what} ({each.runs:,} runs)." for name, each in PARTS.items())
 HEAD = f"""\
 # The rules of the implementation, and what finds their lack
 
@@ -27,15 +29,17 @@ versions and both generations, with no faults, with few kinds, or with half of a
 the controllers, or somebody else who uses these. For every ten of these runs there is one with three zones; these have
 the numbers from 20,000 on. Assertions are switched off.
 
-No broker of these has the balancer. Its rules are tried in *runs of the balancer*: rounds on {len(ROUNDS):,} random
-clusters (`holdfast campaign run --target balancer`), {len(HISTORIES)} histories of reports (`knowledge.py` in
-`impl/sim/balancer_cases/`), {len(EXECUTIONS)} executions of plans (`executing.py`), and {len(JOINS)} clusters in which
-an empty broker joins (`holdfast simulate --scenario balance`).
+Where these show nothing, a rule is tried in *runs of a part*: a part of a node alone, with a second statement of the
+facts that judges it, an *oracle of a part* (`holdfast simulate --part NAME --seed N`). The balancer, which no broker of
+the mix has, also has {ROUNDS:,} rounds on random clusters (`holdfast campaign run --target balancer`), and {JOINS}
+clusters in which an empty broker joins (`holdfast simulate --scenario balance`). The parts:
+
+{PARTS_IN_WORDS}
 
 - *reached by*: the kinds of faults with which a run of the mix reaches the rule; without any one of them it does not.
 - *decided*: how often the rule refused a request or decided a branch, and in how many runs.
-- *found by* an **oracle**: it objects to the run without the rule, which is a run of the mix or of the balancer, or a
-  kept one.
+- *found by* an **oracle**: it objects to the run without the rule, which is a run of the mix or of a part, or a kept
+  one.
 - **machine**: no oracle objects to the runs that were tried, but controller and model differ in a walk, in which both
   get the same requests from a seed.
 - **conform**: neither of these, but a model does not allow the log of the run.
@@ -77,7 +81,7 @@ def _idle(rows: Sequence[GuardRow]) -> Iterator[str]:
     """The rules that decided nothing: first the rules without a reason, then the unreachable ones, with reasons."""
     if missed := undecided(rows):
         yield from _wrapped(f"These rules decided nothing, though a run may reach them: {', '.join(missed)}.")
-    listed = [row.label for row in rows if not row.decided and row.label in REASONS]
+    listed = [row.label for row in rows if (row.idle or not row.decided) and row.label in REASONS]
     if listed:
         yield from _list(f"No run of a simulated cluster reaches {len(listed)} rules:", listed, REASONS)
 
@@ -95,12 +99,14 @@ def _list(title: str, listed: Sequence[str], reasons: Mapping[str, str]) -> Iter
 
 
 def _way(row: GuardRow) -> str:
+    if row.part:
+        return "oracle of a part"
     return "redundant" if row.partner else row.finder or (NOT_TRIED if row.said == NOT_TRIED else "not found")
 
 
 def _reached(row: GuardRow) -> str:
     if row.reached is None:
-        return "runs of the balancer" if row.decided else "no run"
+        return "runs of parts" if row.decided else "no run"
     return f"{', '.join(row.faults) or 'no faults'} (run {row.reached})"
 
 
@@ -125,8 +131,8 @@ def _run(row: GuardRow) -> str:
         return f"`holdfast {named}`"
     if row.run is None:
         return ""
-    if row.balancer:
-        return balancer_command(row.run, row.label)
+    if row.part:
+        return f"`{part_command(PartRun(row.part, row.run), row.label)}`"
     removed = (row.label, *([row.partner] if row.partner else []))
     if row.finder == "machine":
         return f"`{row.by}` beside the controller, seed {row.run}"

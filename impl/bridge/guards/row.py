@@ -30,7 +30,8 @@ class GuardRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, fo
     - ``run``: the run of the mix, or the seed of the walk, that shows it. ``file``: the kept run, or the scenario, if a
       file shows it.
     - ``partner``: the rule that decides in its place; then both are removed, and ``run`` shows that.
-    - ``balancer``: ``run`` is one of the runs of the balancer; ``decided`` and ``runs`` are then of these, too.
+    - ``part``: the part of a node of which ``run`` is the seed; "" for a run of the mix.
+    - ``idle``: no run of the mix decides anything by the rule; ``decided`` and ``runs`` are of runs of parts.
     """
 
     label: str
@@ -44,7 +45,8 @@ class GuardRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, fo
     file: str = ""
     partner: str = ""
     said: str = ""
-    balancer: bool = False
+    part: str = ""
+    idle: bool = False
 
 
 class GuardEvidence(msgspec.Struct, frozen=True):
@@ -56,7 +58,7 @@ class GuardEvidence(msgspec.Struct, frozen=True):
     file: str = ""
     said: str = ""
     partner: str = ""
-    balancer: bool = False
+    part: str = ""
 
 
 class GuardStore(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import msgspec
 
-from impl.bridge.guards.balancer_runs import by_balancer_runs
 from impl.bridge.guards.conformance import objection
 from impl.bridge.guards.instead import PARTNERS
+from impl.bridge.guards.part_runs import PartRun, by_part_runs
 from impl.bridge.guards.row import GuardEvidence, GuardRow
 from impl.bridge.guards.walk import disagreement
 from impl.bridge.missing_rules import tells_lack
@@ -37,15 +37,15 @@ class GuardTrial(msgspec.Struct, frozen=True):
 
     ``tries``: the number of runs that are made without the rule, and of walks beside each model that has it. A quarter
     of the runs is judged by models, and half of them is made without the rule and a partner. ``before``: the row of an
-    earlier trial. What found the lack then is tried first. ``balancer_runs``: the runs of the balancer to try, for a
-    rule that decides nothing in the mix; they take no time, so they are many.
+    earlier trial. What found the lack then is tried first. ``part_runs``: the runs of parts that decide something; they
+    take little time, so they are many.
     """
 
     label: str
     numbers: tuple[int, ...]
     tries: int = TRIES
     before: GuardRow | None = None
-    balancer_runs: tuple[int, ...] = ()
+    part_runs: tuple[PartRun, ...] = ()
 
     @property
     def was_found(self) -> bool:
@@ -143,7 +143,7 @@ def _again_as_before(trial: GuardTrial) -> Iterator[GuardEvidence]:
 def _oracles(trial: GuardTrial, lack: Lack) -> Iterator[GuardEvidence]:
     yield _by_kept_run(trial.label)
     yield lack.by_oracle(trial.numbers[: trial.tries])
-    yield by_balancer_runs(trial.label, trial.balancer_runs)
+    yield by_part_runs(trial.label, trial.part_runs)
 
 
 def _others(trial: GuardTrial, lack: Lack) -> Iterator[GuardEvidence]:
@@ -214,9 +214,9 @@ def repeated(row: GuardRow) -> GuardEvidence:
         return _by_scenarios(row.label, row.file)
     if row.file:
         return _by_kept_run(row.label)
-    if row.balancer:
+    if row.part:
         assert row.run is not None, "the finder of the row has a run"
-        return by_balancer_runs(row.label, [row.run])
+        return by_part_runs(row.label, [PartRun(row.part, row.run)])
     labels = (row.label, row.partner) if row.partner else (row.label,)
     found = _again(row, Lack(*labels))
     if row.partner and _again(row, Lack(row.partner)).finder:

@@ -29,11 +29,21 @@ REASONS: Mapping[str, str] = {
 """By label: why no run reaches the rule."""
 
 
+OF_BALANCER = "BG-"
+"""How the labels of the balancer begin, which no broker of the default mix has."""
+
+
 def wrongly_listed(rows: Iterable[GuardRow], reasons: Mapping[str, str] = REASONS) -> list[str]:
-    """The rules of the list that decided something."""
-    return [row.label for row in rows if row.decided and row.label in reasons]
+    """The rules of the list that decided something in the mix."""
+    return [row.label for row in rows if row.decided and not row.idle and row.label in reasons]
 
 
 def undecided(rows: Iterable[GuardRow], reasons: Mapping[str, str] = REASONS) -> list[str]:
-    """The rules that decided nothing, and are not listed."""
-    return [row.label for row in rows if not row.decided and row.label not in reasons]
+    """The rules that decided nothing in the mix, and are neither listed nor of the balancer; and those of the balancer
+    that decided nothing in its runs.
+    """
+    return [
+        row.label
+        for row in rows
+        if row.label not in reasons and (not row.decided or (row.idle and not row.label.startswith(OF_BALANCER)))
+    ]

@@ -16,7 +16,8 @@ from impl.balancer.judgement import goal_score
 from impl.balancer.snapshot import ClusterSnapshot
 from impl.sim.balancer_cases.case import BalancerCase
 from impl.sim.balancer_cases.curve import Band, band
-from impl.sim.balancer_cases.oracle import NEUTRAL, RELATIVE, ROUNDING, PlanViolation
+from impl.sim.balancer_cases.oracle import NEUTRAL, RELATIVE, ROUNDING
+from impl.sim.violation import PartViolation
 
 END_OF_SPAN = 0.1
 """The score of a broker whose distance is the margin and the span."""
@@ -24,7 +25,7 @@ NOTICEABLE = 1e-3
 """Within the span, distances that differ by this share of it have different scores."""
 
 
-def judge_scores(case: BalancerCase) -> PlanViolation | None:
+def judge_scores(case: BalancerCase) -> PartViolation | None:
     """What the scores of the usage goals violate, with the loads at the start of a case. Capacity has no curve."""
     snapshot = case.snapshot(case.start())
     for settings in case.goals if snapshot.eligible() else ():
@@ -41,7 +42,7 @@ def judge_scores(case: BalancerCase) -> PlanViolation | None:
     return None
 
 
-def _badly_shaped(goal: BalancerGoal, of: Band, loads: Sequence[float]) -> PlanViolation | None:
+def _badly_shaped(goal: BalancerGoal, of: Band, loads: Sequence[float]) -> PartViolation | None:
     """What is wrong with the scores of some loads, and of loads at the bends and between them."""
     average, margin = of
     step = margin + goal.settings.span
@@ -50,16 +51,16 @@ def _badly_shaped(goal: BalancerGoal, of: Band, loads: Sequence[float]) -> PlanV
     # The distance as the planner computes it. Its rounding keeps the order, so scores must keep it exactly.
     scored = sorted((abs(goal.band.average - load), goal.score(load)) for load in (*loads, *bends, *beside))
     if not all(0 < score <= 1 for _, score in scored):
-        return PlanViolation("P-01", "the score of a broker is not above 0 and at most 1")
+        return PartViolation("P-01", "the score of a broker is not above 0 and at most 1")
     for (near, higher), (far, lower) in pairwise(scored):
         if far > near and lower > higher:
-            return PlanViolation("P-03", "a broker that is further off has a higher score")
+            return PartViolation("P-03", "a broker that is further off has a higher score")
         if margin <= near and far <= step and far - near > NOTICEABLE * goal.settings.span and lower >= higher:
-            return PlanViolation("P-03", "a broker that is further off, beyond the margin, has the same score")
+            return PartViolation("P-03", "a broker that is further off, beyond the margin, has the same score")
     return None
 
 
-def _steep(goal: BalancerGoal, of: Band) -> PlanViolation | None:
+def _steep(goal: BalancerGoal, of: Band) -> PartViolation | None:
     """Whether the score is another one than the curve has at a bend, on either side of it."""
     average, margin = of
     step = margin + goal.settings.span
@@ -68,17 +69,17 @@ def _steep(goal: BalancerGoal, of: Band) -> PlanViolation | None:
     for bend, expected in ((average + margin, 1.0), (average + step, END_OF_SPAN)):
         around = math.nextafter(bend, 0.0), bend, math.nextafter(bend, math.inf)
         if any(abs(goal.score(load) - expected) > slack for load in around):
-            return PlanViolation("P-04", "the curve has a jump")
+            return PartViolation("P-04", "the curve has a jump")
     return None
 
 
-def _not_neutral(goal: BalancerGoal, of: Band, way: int, snapshot: ClusterSnapshot) -> PlanViolation | None:
+def _not_neutral(goal: BalancerGoal, of: Band, way: int, snapshot: ClusterSnapshot) -> PartViolation | None:
     """Whether a move has a score other than 0.5 although both brokers are within the band before and after it."""
     average, margin = of
     for action, loads in _moves(way, snapshot):
         within = all(abs(load - average) < margin * (1 - ROUNDING) for load in loads)
         if within and goal_score(goal, snapshot, action) != NEUTRAL:
-            return PlanViolation("P-05", "a move within the band is not neutral")
+            return PartViolation("P-05", "a move within the band is not neutral")
     return None
 
 

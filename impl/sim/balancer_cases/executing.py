@@ -7,8 +7,8 @@ import msgspec
 from impl.balancer.actions import BalancerAction
 from impl.balancer.execution import INTERVAL_MS, PlanExecution, request
 from impl.balancer.resources import TopicPartition
-from impl.sim.balancer_cases.oracle import PlanViolation
 from impl.sim.tape import Draw
+from impl.sim.violation import PartViolation
 
 APART_MS, LONGEST_MS = 5_000, 60_000
 """Batches are so far apart, and the last one is at most so long after the first one (AB-52)."""
@@ -46,7 +46,7 @@ def draw_execution(draw: Draw) -> ExecutionCase:
     return ExecutionCase(tuple(batches), dead, answers, failing)
 
 
-def judged_execution(case: ExecutionCase) -> PlanViolation | None:
+def judged_execution(case: ExecutionCase) -> PartViolation | None:
     """Execute the plan, and tell what the execution violates; None if nothing."""
     execution = PlanExecution(case.batches, INTERVAL_MS)
     now, sent = 1_000_000, list[int]()
@@ -65,21 +65,21 @@ def judged_execution(case: ExecutionCase) -> PlanViolation | None:
         execution.answered(now, failed=number == case.failing)
     stopped = case.failing is not None and len(sent) == case.failing + 1
     if len(sent) < len(case.batches) and not stopped and now + APART_MS - sent[0] <= LONGEST_MS:
-        return PlanViolation("AB-52", "a batch is dropped that could be sent in time")
+        return PartViolation("AB-52", "a batch is dropped that could be sent in time")
     return None
 
 
 def _badly_sent(
     case: ExecutionCase, number: int, batch: object, sent: list[int], answered: int | None
-) -> PlanViolation | None:
+) -> PartViolation | None:
     if batch != case.batches[number]:
-        return PlanViolation("AB-52", "the batches are not sent in their order")
+        return PartViolation("AB-52", "the batches are not sent in their order")
     if case.failing is not None and number > case.failing:
-        return PlanViolation("AB-53", "a batch is sent after the controller refused one")
+        return PartViolation("AB-53", "a batch is sent after the controller refused one")
     if sent[-1] - sent[0] > LONGEST_MS:
-        return PlanViolation("AB-52", "a batch is sent more than 60 s after the first one")
+        return PartViolation("AB-52", "a batch is sent more than 60 s after the first one")
     if answered is not None and sent[-1] < answered + APART_MS:
-        return PlanViolation("AB-52", "a batch is sent less than 5 s after the last answer")
+        return PartViolation("AB-52", "a batch is sent less than 5 s after the last answer")
     wanted = {
         move.partition.partition: [move.destination]
         for move in case.batches[number]
@@ -87,5 +87,5 @@ def _badly_sent(
     }
     asked = request(case.batches[number], lambda broker: broker not in case.dead[number])
     if {each: replicas for of_topic in asked.values() for each, replicas in of_topic.items()} != wanted:
-        return PlanViolation("AB-53", "a request moves to a fenced broker, or leaves another one out")
+        return PartViolation("AB-53", "a request moves to a fenced broker, or leaves another one out")
     return None

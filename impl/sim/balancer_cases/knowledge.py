@@ -16,8 +16,8 @@ from impl.balancer.resources import Loads, TopicPartition
 from impl.balancer.snapshot import ClusterSnapshot
 from impl.balancer.taking import take_snapshot
 from impl.records import BrokerRegistration, Partition, Topic
-from impl.sim.balancer_cases.oracle import PlanViolation
 from impl.sim.tape import Draw, one
+from impl.sim.violation import PartViolation
 
 BROKERS, PARTITIONS, EVENTS = 4, 4, 40
 """The numbers of brokers and partitions, and the most events of a history."""
@@ -220,22 +220,22 @@ def _outdated(fresh: Sequence[ReportEvent], needed: Sequence[int], now: int) -> 
     return any(_latest(fresh, metric) is None for metric in needed)
 
 
-def judged(case: KnowledgeCase) -> PlanViolation | None:
+def judged(case: KnowledgeCase) -> PartViolation | None:
     """What the snapshot after a history violates; None if it is as expected."""
     snapshot, wanted = known(case), expected(case)
     if set(snapshot.brokers) != set(wanted):
-        return PlanViolation("AB-18", "an inactive or excluded broker is in the snapshot, or another one is not")
+        return PartViolation("AB-18", "an inactive or excluded broker is in the snapshot, or another one is not")
     for broker, each in wanted.items():
         found = snapshot.brokers[broker]
         loads = {name: part.loads for name, part in found.partitions.items()}
         if loads.keys() != each.loads.keys():
-            return PlanViolation("AB-15", "a partition is not on its broker")
+            return PartViolation("AB-15", "a partition is not on its broker")
         if loads != each.loads:
-            return PlanViolation("AB-14", "the load of a partition is not that of the reports that count")
+            return PartViolation("AB-14", "the load of a partition is not that of the reports that count")
         if tuple(found.loads) != tuple(map(sum, zip(*each.loads.values(), strict=True))) and each.loads:
-            return PlanViolation("AB-20", "the load of a broker is not that of its partitions")
+            return PartViolation("AB-20", "the load of a broker is not that of its partitions")
         if found.stale != each.stale:
-            return PlanViolation("AB-19", "a broker is out of date and counts as fresh, or the other way round")
+            return PartViolation("AB-19", "a broker is out of date and counts as fresh, or the other way round")
         if found.slow != each.slow:
-            return PlanViolation("AB-57", "a slow broker counts as fast, or the other way round")
+            return PartViolation("AB-57", "a slow broker counts as fast, or the other way round")
     return None

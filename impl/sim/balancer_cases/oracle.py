@@ -18,6 +18,7 @@ from impl.balancer.resources import RESOURCES, TopicPartition
 from impl.balancer.snapshot import ClusterSnapshot
 from impl.sim.balancer_cases.case import BalancerCase, Placement
 from impl.sim.balancer_cases.curve import Band, band, score
+from impl.sim.violation import PartViolation
 
 NEUTRAL = 0.5
 ROUNDING = 1e-9
@@ -29,13 +30,6 @@ ALL_GAIN, SOME_GAIN, TRADE = "all_gain", "some_gain", "trade"
 """Kinds of moves: all goals gain; some gain and none loses; some gain and some lose."""
 LEAVES_BAND = "an accepted broker leaves its band"
 NOT_ACCEPTED = "rest with a broker that is not accepted"
-
-
-class PlanViolation(msgspec.Struct, frozen=True):
-    """``label``: the violated property or rule. ``message``: what is wrong, without numbers."""
-
-    label: str
-    message: str
 
 
 class RoundJudge:
@@ -62,7 +56,7 @@ class RoundJudge:
         self._soft = [goal for goal in self._goals if not goal.hard]
         self._phase = [goals for goals in (self._hard, self._soft) if goals]
 
-    def follow(self, actions: Iterable[BalancerAction], *, scored: bool = True) -> PlanViolation | None:
+    def follow(self, actions: Iterable[BalancerAction], *, scored: bool = True) -> PartViolation | None:
         """Apply actions in turn. Returns what the first wrong one violates, or None. ``scored``: they have scores."""
         for action in actions:
             found = self._misplaced(action) or self._unhelpful(action, scored=scored)
@@ -71,7 +65,7 @@ class RoundJudge:
             self._move(action.partition, action.destination)
         return None
 
-    def after(self, snapshot: ClusterSnapshot) -> PlanViolation | None:
+    def after(self, snapshot: ClusterSnapshot) -> PartViolation | None:
         """What the snapshot violates to which the planner has applied the actions (P-12)."""
         found = {
             name: (broker.id, part.loads)
@@ -79,42 +73,42 @@ class RoundJudge:
             for name, part in broker.partitions.items()
         }
         if set(found) != set(self.at) or any(found[part.id][1] != part.loads for part in self.case.partitions):
-            return PlanViolation("P-12", "a partition, or its load, is lost or new")
+            return PartViolation("P-12", "a partition, or its load, is lost or new")
         if any(found[name][0] != broker for name, broker in self.at.items()):
-            return PlanViolation("P-12", "a partition is not where the actions have taken it")
+            return PartViolation("P-12", "a partition is not where the actions have taken it")
         for broker in snapshot.brokers.values():
             for way in RESOURCES:
                 slack = 0 if self._whole else self._totals[way] * RELATIVE
                 if abs(broker.loads[way] - self._loads[broker.id][way]) > slack:
-                    return PlanViolation("P-12", "the load of a broker is not that of its partitions")
+                    return PartViolation("P-12", "the load of a broker is not that of its partitions")
         return None
 
-    def merged(self, start: Placement, moves: Sequence[BalancerAction]) -> PlanViolation | None:
+    def merged(self, start: Placement, moves: Sequence[BalancerAction]) -> PartViolation | None:
         """What the merged moves violate: each partition goes once, from its start to its end (P-13)."""
         ends = {name: broker for name, broker in self.at.items() if start[name] != broker}
         if len({move.partition for move in moves}) < len(moves):
-            return PlanViolation("P-13", "merged moves take a partition twice")
+            return PartViolation("P-13", "merged moves take a partition twice")
         if any(move.source == move.destination for move in moves):
-            return PlanViolation("P-13", "a merged move stays on its broker")
+            return PartViolation("P-13", "a merged move stays on its broker")
         if {move.partition: (move.source, move.destination) for move in moves} != {
             name: (start[name], broker) for name, broker in ends.items()
         }:
-            return PlanViolation("P-13", "the merged moves lead elsewhere than the actions")
+            return PartViolation("P-13", "the merged moves lead elsewhere than the actions")
         return None
 
-    def idle(self, actions: Sequence[BalancerAction]) -> PlanViolation | None:
+    def idle(self, actions: Sequence[BalancerAction]) -> PartViolation | None:
         """Whether there are actions where nothing is to do: P-21, P-22, AB-27. Judge before following them."""
         if not actions:
             return None
         if len(self._eligible) < 2:
-            return PlanViolation("P-21", "a plan with one eligible broker")
+            return PartViolation("P-21", "a plan with one eligible broker")
         if not any(self._totals):
-            return PlanViolation("P-21", "a plan without traffic")
+            return PartViolation("P-21", "a plan without traffic")
         first = self._loads[self._eligible[0]]
         if not self._hard and all(self._loads[each] == first for each in self._eligible):
-            return PlanViolation("P-22", "a plan with equal loads")
+            return PartViolation("P-22", "a plan with equal loads")
         if all(goal.surely_accepts(self._loads[each][goal.way]) for goal in self._goals for each in self._eligible):
-            return PlanViolation("AB-27", "a plan where each goal accepts each broker")
+            return PartViolation("AB-27", "a plan where each goal accepts each broker")
         return None
 
     def at_rest(self) -> None:
@@ -128,17 +122,17 @@ class RoundJudge:
             self._loads[target][way] += self._sizes[name][way]
         self.at[name] = target
 
-    def _misplaced(self, action: BalancerAction) -> PlanViolation | None:
+    def _misplaced(self, action: BalancerAction) -> PartViolation | None:
         """What is wrong with the brokers of an action."""
         if action.other is not None or self.at.get(action.partition) != action.source:
-            return PlanViolation("P-13", "an action takes a partition from a broker where it does not lie")
+            return PartViolation("P-13", "an action takes a partition from a broker where it does not lie")
         if not {action.source, action.destination} <= set(self._eligible):
-            return PlanViolation("AB-24", "an action touches a broker out of date")
+            return PartViolation("AB-24", "an action touches a broker out of date")
         if action.destination in self._slow:
-            return PlanViolation("AB-57", "a slow broker gets a partition")
+            return PartViolation("AB-57", "a slow broker gets a partition")
         return None
 
-    def _unhelpful(self, action: BalancerAction, *, scored: bool) -> PlanViolation | None:
+    def _unhelpful(self, action: BalancerAction, *, scored: bool) -> PartViolation | None:
         """What is wrong with the effect of an action, or with its score: P-02, P-07, P-09, P-11."""
         size = self._sizes[action.partition]
         effects = [goal.effect(self._loads, size, action.source, action.destination) for goal in self._goals]
@@ -146,12 +140,12 @@ class RoundJudge:
         slack = 0 if self._whole else sum(self._totals) * RELATIVE * len(self._eligible)
         for goal in self._hard:
             if goal.breaks(self._loads, size, action.source, action.destination, slack):
-                return PlanViolation("P-09", "an action takes a broker beyond what a hard goal accepts")
+                return PartViolation("P-09", "an action takes a broker beyond what a hard goal accepts")
         # A phase of a later group follows the first action that does not help the group of this one.
         while self._phase and not self._helps([by_goal[id(goal)] for goal in self._phase[0]], slack):
             self._phase.pop(0)
         if not self._phase:
-            return PlanViolation("P-07", "an action does not help")
+            return PartViolation("P-07", "an action does not help")
         # A hard goal has a group of its own, and the score does not tell in whose phase an action was planned.
         wrong = _badly_scored(action, effects) if scored and not self._hard else None
         if wrong is not None:
@@ -159,7 +153,7 @@ class RoundJudge:
         if self._phase[0] is self._soft and self._hard:
             effects_on_hard = [by_goal[id(goal)] for goal in self._hard]
             if _mean(effects_on_hard) < NEUTRAL - _tolerance(effects_on_hard):
-                return PlanViolation("P-11", "an action harms a group of goals that was optimised before")
+                return PartViolation("P-11", "an action harms a group of goals that was optimised before")
         self._note(action, effects)
         return None
 
@@ -252,12 +246,12 @@ class _JudgedGoal:
         return max(abs(self._sum - self._count * load), margin)
 
 
-def _badly_scored(action: BalancerAction, effects: Sequence[_Effect]) -> PlanViolation | None:
+def _badly_scored(action: BalancerAction, effects: Sequence[_Effect]) -> PartViolation | None:
     """What is wrong with the score of an action, where all goals are soft and form one group (P-02, AB-36)."""
     if action.score is None or not 0 < action.score < 1:
-        return PlanViolation("P-02", "the score of an action is not between 0 and 1")
+        return PartViolation("P-02", "the score of an action is not between 0 and 1")
     if abs(action.score - _mean(effects)) > _tolerance(effects):
-        return PlanViolation("AB-36", "the score of an action is not the mean over its goals")
+        return PartViolation("AB-36", "the score of an action is not the mean over its goals")
     return None
 
 

@@ -25,10 +25,10 @@ from impl.sim.balancer_cases.oracle import (
     NOT_ACCEPTED,
     SOME_GAIN,
     TRADE,
-    PlanViolation,
     RoundJudge,
     batch_problems,
 )
+from impl.sim.violation import PartViolation
 
 ROUNDS = 100
 """The most rounds of a run. A run that is not at rest by then has no answer: it neither rests nor circles."""
@@ -80,7 +80,7 @@ class BalancerRun(msgspec.Struct):
     end: str = CAPPED
     period: int = 0
     circling: int = 0
-    violation: PlanViolation | None = None
+    violation: PartViolation | None = None
     told: tuple[str, ...] = ()
     events: list[str] = msgspec.field(default_factory=list)
     situations: set[str] = msgspec.field(default_factory=set)
@@ -125,7 +125,7 @@ def _round(run: BalancerRun, placement: dict[TopicPartition, int]) -> dict[Topic
         plan = _plan(case, placement)
     except UnmatchedMovesError:
         run.rounds.append(PlannedRound(placement, [], [], []))
-        _violated(run, PlanViolation("P-13", "the merge of a plan fails"))
+        _violated(run, PartViolation("P-13", "the merge of a plan fails"))
         return None
     cut = batches(plan.moves, case.topics(), case.limits)
     planned = PlannedRound(placement, plan.actions, plan.moves, [len(batch) for batch in cut])
@@ -158,7 +158,7 @@ def _round(run: BalancerRun, placement: dict[TopicPartition, int]) -> dict[Topic
         following[move.partition] = move.destination
     if following == placement:
         run.end, run.period = NO_EFFECT, 1
-        run.violation = PlanViolation("P-19", "a plan with actions changes nothing")
+        run.violation = PartViolation("P-19", "a plan with actions changes nothing")
         run.circling = _brokers_of(plan.actions)
         run.told = (*_told(case), f"{run.circling} brokers")
         return None
@@ -186,7 +186,7 @@ def _changed(goal: GoalSettings) -> GoalSettings:
     return msgspec.structs.replace(goal, deviation=goal.deviation + 0.3, threshold=0.0)
 
 
-def _judged(placement: Placement, plan: RoundPlan, judge: RoundJudge) -> PlanViolation | None:
+def _judged(placement: Placement, plan: RoundPlan, judge: RoundJudge) -> PartViolation | None:
     """What the oracles object to in a plan."""
     return (
         judge.idle(plan.actions)
@@ -198,24 +198,24 @@ def _judged(placement: Placement, plan: RoundPlan, judge: RoundJudge) -> PlanVio
 
 def _badly_cut(
     case: BalancerCase, moves: Sequence[BalancerAction], cut: Sequence[Sequence[BalancerAction]]
-) -> PlanViolation | None:
+) -> PartViolation | None:
     if [move for batch in cut for move in batch] != list(moves):
-        return PlanViolation("P-24", "the batches are not the moves in their order")
+        return PartViolation("P-24", "the batches are not the moves in their order")
     if not all(cut):
-        return PlanViolation("P-24", "a batch is empty")
+        return PartViolation("P-24", "a batch is empty")
     problems = batch_problems(cut, case.topics(), case.limits)
-    return PlanViolation("P-24", f"a batch has {problems[0]}") if problems else None
+    return PartViolation("P-24", f"a batch has {problems[0]}") if problems else None
 
 
-def _planned_otherwise(case: BalancerCase, placement: Placement, plan: RoundPlan) -> PlanViolation | None:
+def _planned_otherwise(case: BalancerCase, placement: Placement, plan: RoundPlan) -> PartViolation | None:
     """Whether the literal form of the choice plans otherwise, in a disturbed round."""
     again = _plan(case, placement, MoveChooser, disturbed=True)
     if again.actions == plan.actions and again.moves == plan.moves:
         return None
-    return PlanViolation("P-25", "the same cluster has another plan")
+    return PartViolation("P-25", "the same cluster has another plan")
 
 
-def _violated(run: BalancerRun, violation: PlanViolation) -> None:
+def _violated(run: BalancerRun, violation: PartViolation) -> None:
     run.end, run.violation, run.told = VIOLATED, violation, _told(run.case)
 
 
@@ -225,7 +225,7 @@ def _end_in_cycle(run: BalancerRun, first: int) -> None:
     run.end, run.period = CYCLE, len(run.rounds) - first
     run.situations.add(f"a cycle of {run.period} rounds" if run.period < 4 else "a cycle of 4 or more rounds")
     label = "P-15" if case.safe or len(case.goals) == 1 else "P-17" if len(case.eligible) > 2 else "P-16"
-    run.violation = PlanViolation(label, "a placement returns")
+    run.violation = PartViolation(label, "a placement returns")
     run.circling = _brokers_of([action for each in run.rounds[first:] for action in each.actions])
     run.told = (*_told(case), f"{run.period} rounds", f"{run.circling} brokers")
 

@@ -1,0 +1,54 @@
+"""``holdfast simulate --part NAME``: runs of one part of a node, judged by a second statement of the facts."""
+
+from __future__ import annotations
+
+import json as json_text
+
+from holdfast.check.budget import Budget, Meter, interruptible
+from holdfast.cli.output import Ticker, say
+from holdfast.ir.errors import UsageError
+from impl.rules import guards, without
+from impl.sim.part_cases.registry import PARTS, judged_run
+
+ALLOWED = ("--seed", "--seeds", "--without", "--budget")
+"""The options of ``holdfast simulate`` that such runs have."""
+HOLDS, VIOLATED, OUT_OF_BUDGET = 0, 12, 20
+
+
+def run(part: str, seeds: range, labels: tuple[str, ...], limits: Budget, *, json: bool) -> int:
+    """Make the runs of a part with these seeds, up to the first one that is violated. Returns the exit code.
+
+    ``labels``: the rules that are switched off. Raises UsageError for an unknown part or rule.
+    """
+    if part not in PARTS:
+        raise UsageError(f"--part {part}: there is no such part; choose from {', '.join(PARTS)}")
+    unknown = [label for label in labels if label not in guards()]
+    if unknown:
+        raise UsageError(f"--without {unknown[0]}: no rule has this label; docs/impl-guards.md lists all rules")
+    meter, made, found = Meter(limits), 0, None
+    with interruptible(meter), Ticker() as ticker, without(*labels):
+        for seed in seeds:
+            meter.look(0, 0, 0, 0)
+            if meter.spent is not None:
+                break
+            ticker.show(f"{made:,} of {len(seeds):,} runs")
+            found = judged_run(part, seed)
+            made += 1
+            if found is not None:
+                break
+    code = VIOLATED if found is not None else HOLDS if made == len(seeds) else OUT_OF_BUDGET
+    limit = meter.spent or ""
+    if json:
+        violation = None if found is None else {"seed": seed, "rule": found.label, "message": found.message}
+        ended = limit if code == OUT_OF_BUDGET else ""
+        answer = {"part": part, "without": list(labels), "runs": made, "ended": ended, "violation": violation}
+        say(json_text.dumps(answer))
+        return code
+    name = f"{part} without {', '.join(labels)}" if labels else part
+    if found is not None:
+        say(f"{name}: violated with seed {seed}: {found.label}: {found.message}")
+    elif code == HOLDS:
+        say(f"{name}: {made:,} runs, nothing is violated, which is no proof")
+    else:
+        say(f"{name}: ended by {limit} after {made:,} of {len(seeds):,} runs; nothing is violated so far")
+    return code

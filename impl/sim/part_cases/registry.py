@@ -1,0 +1,45 @@
+"""The parts of nodes that have runs of their own: for each, who judges a run that is drawn from a seed.
+
+A run of a cluster reaches some rules seldom or never, and shows of others nothing, since more rules protect the same
+data. A run of the part alone reaches them by the thousand. What judges it shares no code with the part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from impl.sim.balancer_cases.executing import draw_execution, judged_execution
+from impl.sim.balancer_cases.knowledge import draw_knowledge, judged
+from impl.sim.tape import Draw, stream
+from impl.sim.violation import PartViolation
+
+Judge = Callable[[Draw], PartViolation | None]
+
+
+class NodePart(msgspec.Struct, frozen=True):
+    """``judge``: makes the run that a sequence of numbers draws, and tells what it violates; None if nothing.
+
+    ``what``: the run, in words. ``runs``: how many seeds the rules are tried with.
+    """
+
+    judge: Judge
+    what: str
+    runs: int
+
+
+PARTS: Mapping[str, NodePart] = {
+    "balancer-history": NodePart(
+        lambda draw: judged(draw_knowledge(draw)), "histories of reports, and what the balancer then knows", 500
+    ),
+    "balancer-execution": NodePart(
+        lambda draw: judged_execution(draw_execution(draw)), "executions of plans of the balancer", 200
+    ),
+}
+"""By name."""
+
+
+def judged_run(part: str, seed: int) -> PartViolation | None:
+    """What the run of a part with a seed violates; None if nothing."""
+    return PARTS[part].judge(stream(seed, part))
