@@ -172,7 +172,7 @@ class ListReassignments(WireMessage, frozen=True, gc=False):
 
 
 class AlterPartition(WireMessage, frozen=True, gc=False):
-    """A leader changes the ISR of its partition."""
+    """A leader changes the ISR of its partition. ``recovery``: the recovery state that it gives, if it gives one."""
 
     topic: str
     partition: int
@@ -181,6 +181,7 @@ class AlterPartition(WireMessage, frozen=True, gc=False):
     leader_epoch: int | None = None
     partition_epoch: int | None = None
     version: int = 3
+    recovery: int | None = None
 
 
 class RenewEpoch(WireMessage, frozen=True, gc=False):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from impl.controller.nodes import owner_of
 from impl.controller.registration import (
     NO_LEADER,
     RECOVERED,
@@ -58,9 +59,7 @@ def _is_whole(image: Image, row: Partition, origin: int) -> bool:
 
 def _holder(image: Image, stream: int) -> int | None:
     """The node that has a stream OPENED, None if it is CLOSED."""
-    current = image.current_range(stream)
-    opened = image.streams[stream].state is StreamState.OPENED
-    return current.node if opened and current is not None else None
+    return owner_of(image, stream) if image.streams[stream].state is StreamState.OPENED else None
 
 
 def _streams_of(image: Image, row: Partition) -> list[int]:

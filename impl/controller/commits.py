@@ -12,7 +12,6 @@ from impl.controller.objects import (
     NOOP,
     InputTreatment,
     commit_object,
-    is_committed,
     mark_destroyed,
     replace_attributes,
 )
@@ -28,7 +27,7 @@ from impl.records import (
     S3StreamSetObject,
     pack_end_offsets,
 )
-from impl.rules import require, rule
+from impl.rules import RefusedError, require, rule
 
 
 class CommittedObject(msgspec.Struct, frozen=True):
@@ -79,9 +78,12 @@ def commit_stream_set_object(view: View, commit: SetCommit) -> OperationResult:
     check_node_epoch(view.image, commit.node, commit.node_epoch, failover_barred=not exempt)
     if rule("CS-02", commit.compacted == (commit.object,)):
         return replace_attributes(view, commit.object, commit.size, commit.attributes)
-    if rule("CS-03", is_committed(view.image, commit.object)):  # G-21
-        return OperationResult()
-    records = commit_object(view, commit.object, commit.size, commit.attributes)
+    try:
+        records = commit_object(view, commit.object, commit.size, commit.attributes)
+    except RefusedError as refused:
+        if refused.error is E.REDUNDANT_OPERATION and rule("CS-03"):  # G-21
+            return OperationResult()
+        raise
     return _commit_compaction(view, commit, records) if commit.compacted else _commit_upload(view, commit, records)
 
 
@@ -151,9 +153,12 @@ def _commit_stream_objects(view: View, objects: Sequence[CommittedObject]) -> li
         if rule("CS-07.missing", each.stream not in view.image.streams):
             records += mark_destroyed(view, (each.object,), (InputTreatment.DEEP_DELETE,)) or ()
             continue
-        if rule("CS-07.redundant", is_committed(view.image, each.object)):  # G-21
-            return None
-        records += commit_object(view, each.object, each.size, each.attributes)
+        try:
+            records += commit_object(view, each.object, each.size, each.attributes)
+        except RefusedError as refused:
+            if refused.error is E.REDUNDANT_OPERATION and rule("CS-07.redundant"):  # G-21
+                return None
+            raise
         records.append(S3StreamObject(each.stream, each.start, each.end, each.object))
     return records
 
@@ -168,9 +173,12 @@ def commit_stream_object(view: View, commit: StreamCommit) -> OperationResult:
     check_node_epoch(view.image, commit.node, commit.node_epoch, failover_barred=True)  # CO-02
     if rule("CO-03", commit.epoch != -1):
         check_ownership(view.image, commit.stream, commit.epoch, commit.node)
-    if rule("CO-04", is_committed(view.image, commit.object)):
-        return OperationResult()
-    records = commit_object(view, commit.object, commit.size, commit.attributes)
+    try:
+        records = commit_object(view, commit.object, commit.size, commit.attributes)
+    except RefusedError as refused:
+        if refused.error is E.REDUNDANT_OPERATION and rule("CO-04"):
+            return OperationResult()
+        raise
     marked = mark_destroyed(view, commit.sources, commit.operations)
     require(marked is not None, "CO-05", E.COMPACTED_OBJECTS_NOT_FOUND)
     records += marked or ()

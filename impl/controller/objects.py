@@ -38,16 +38,10 @@ def prepare(view: View, count: int, ttl_ms: int) -> OperationResult:
     return OperationResult((AssignedS3ObjectId(first + count - 1), *objects), values={"first": first})
 
 
-def is_committed(image: Image, object_id: int) -> bool:
-    """Whether a commit of the object would repeat an earlier one (OB-02)."""
-    stored = image.objects.get(object_id)
-    return stored is not None and stored.state is ObjectState.COMMITTED
-
-
 def commit_object(view: View, object_id: int, size: int, attributes: int) -> list[MetadataRecord]:
     """OB-02. The record that commits a prepared object; no record for the id -1.
 
-    A caller for which a repeated commit is a success asks ``is_committed`` first.
+    A repeated commit is refused with REDUNDANT_OPERATION. A caller for which it is a success catches that.
     """
     if rule("OB-02.noop", object_id == NOOP):
         return []

@@ -107,9 +107,9 @@ def _of_partitions(body: wire.Body) -> Operation:
             return lambda view: alter(view, plan)
         case wire.ListReassignments(wanted):
             return lambda view: list_reassignments(view, wanted)
-        case wire.AlterPartition(topic, partition, broker, isr, leader_epoch, partition_epoch, version):
+        case wire.AlterPartition(topic, partition, broker, isr, leader_epoch, partition_epoch, version, recovery):
             return lambda view: alter_partition(
-                view, topic, partition, broker, isr, leader_epoch, partition_epoch, version
+                view, topic, partition, broker, isr, leader_epoch, partition_epoch, version, recovery
             )
         case wire.ElectLeader(topic, partition, kind):
             return lambda view: elect(view, topic, partition, kind)

@@ -135,13 +135,13 @@ def test_rules_are_tried_in_runs_of_parts() -> None:
 def test_each_kind_of_runs_of_parts_finds_a_lack(label: str, run: PartRun, by: str) -> None:
     """A history, an execution, and a cluster in which a broker joins."""
     assert run in set(part_runs())
-    assert by_part_runs(label, [run]).by == by
+    assert by_part_runs((label,), [run]).by == by
     assert part_decisions(run)[1] == NOTHING
 
 
 def test_commands_of_parts() -> None:
     """The command makes the same run without the rule."""
-    said = part_command(PartRun("balancer-history", 7), "BG-03")
+    said = part_command(PartRun("balancer-history", 7), ["BG-03"])
     assert said == "holdfast simulate --part balancer-history --seed 7 --without BG-03"
 
 

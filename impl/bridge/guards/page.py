@@ -99,7 +99,7 @@ def _list(title: str, listed: Sequence[str], reasons: Mapping[str, str]) -> Iter
 
 
 def _way(row: GuardRow) -> str:
-    if row.part:
+    if row.part and not row.partner:
         return "oracle of a part"
     return "redundant" if row.partner else row.finder or (NOT_TRIED if row.said == NOT_TRIED else "not found")
 
@@ -131,9 +131,9 @@ def _run(row: GuardRow) -> str:
         return f"`holdfast {named}`"
     if row.run is None:
         return ""
-    if row.part:
-        return f"`{part_command(PartRun(row.part, row.run), row.label)}`"
     removed = (row.label, *([row.partner] if row.partner else []))
+    if row.part:
+        return f"`{part_command(PartRun(row.part, row.run), removed)}`"
     if row.finder == "machine":
         return f"`{row.by}` beside the controller, seed {row.run}"
     said = command(question(row.run, removed))

@@ -7,18 +7,19 @@ which an empty broker joins. An oracle of its own judges each kind.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 
 import msgspec
 
-from impl.bridge.guards.row import GuardEvidence
+from impl.bridge.guards.row import Finder, GuardEvidence
 from impl.rules import decided, without
 from impl.sim.balance.promises import broken
 from impl.sim.balance.simulation import BalanceQuestion, run_balance
 from impl.sim.balance.traffic import Traffic
 from impl.sim.balancer_cases.drawing import draw_case
 from impl.sim.balancer_cases.play import play
+from impl.sim.check import NODE_ERROR
 from impl.sim.part_cases.registry import PARTS, judged_run
 from impl.sim.tape import stream
 from impl.sim.violation import PartViolation
@@ -48,23 +49,30 @@ def part_decisions(run: PartRun) -> tuple[dict[str, int], GuardEvidence]:
     return dict(decided - before), found
 
 
-def by_part_runs(label: str, runs: Iterable[PartRun]) -> GuardEvidence:
-    """The first run without a rule that its oracle objects to. With all rules, the oracle may not object to it."""
+def by_part_runs(labels: tuple[str, ...], runs: Iterable[PartRun]) -> GuardEvidence:
+    """The first run without the rules to which its oracle has an objection that it does not have with the first rule.
+
+    ``labels``: a rule, and the ones that decide in its place.
+    """
     for run in runs:
-        found = _violated(run, (label,))
-        if found.finder and not _violated(run, ()).finder:
+        found = _violated(run, labels)
+        if found.finder != "oracle":
+            continue
+        other = _violated(run, labels[1:])
+        if not other.finder or (len(labels) > 1 and other.by != found.by):
             return found
     return GuardEvidence("")
 
 
-def part_command(run: PartRun, label: str) -> str:
-    """The command that makes a run without a rule."""
-    mode = f" --balancer safe --without {label}" if _is_safe(run) else f" --without {label}"
+def part_command(run: PartRun, labels: Sequence[str]) -> str:
+    """The command that makes a run without some rules."""
+    removed = "".join(f" --without {label}" for label in labels)
+    mode = f" --balancer safe{removed}" if _is_safe(run) else removed
     if run.part == JOIN:
         return f"holdfast simulate --scenario balance{mode}"
     if run.part == ROUND:
         return f"holdfast campaign run --target balancer --runs 1 --seed {run.seed}{mode} --out DIR"
-    return f"holdfast simulate --part {run.part} --seed {run.seed} --without {label}"
+    return f"holdfast simulate --part {run.part} --seed {run.seed}{removed}"
 
 
 def seed_of_unit(seed: int) -> int:
@@ -82,7 +90,8 @@ def _violated(run: PartRun, labels: tuple[str, ...]) -> GuardEvidence:
         found = _violation(run)
     if found is None:
         return GuardEvidence("")
-    return GuardEvidence("oracle", found.label, run.seed, said=found.message, part=run.part)
+    finder: Finder = "node error" if found.label == NODE_ERROR else "oracle"
+    return GuardEvidence(finder, found.label, run.seed, said=found.message, part=run.part)
 
 
 def _violation(run: PartRun) -> PartViolation | None:

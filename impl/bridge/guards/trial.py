@@ -143,7 +143,7 @@ def _again_as_before(trial: GuardTrial) -> Iterator[GuardEvidence]:
 def _oracles(trial: GuardTrial, lack: Lack) -> Iterator[GuardEvidence]:
     yield _by_kept_run(trial.label)
     yield lack.by_oracle(trial.numbers[: trial.tries])
-    yield by_part_runs(trial.label, trial.part_runs)
+    yield by_part_runs((trial.label,), trial.part_runs)
 
 
 def _others(trial: GuardTrial, lack: Lack) -> Iterator[GuardEvidence]:
@@ -163,6 +163,8 @@ def _of_both(trial: GuardTrial, partner: str) -> GuardEvidence:
     found = Lack(trial.label, partner).by_oracle(trial.numbers[: -(-trial.tries // 2)])
     if found.run is not None and Lack(partner).by_oracle([found.run]).finder:
         return NOTHING
+    if not found.finder:
+        found = by_part_runs((trial.label, partner), trial.part_runs)
     if not found.finder:
         models = [each for each in _models(trial.label) if each in _models(partner)]
         found = Lack(trial.label, partner).by_walks(models, -(-trial.tries // 2))
@@ -214,10 +216,11 @@ def repeated(row: GuardRow) -> GuardEvidence:
         return _by_scenarios(row.label, row.file)
     if row.file:
         return _by_kept_run(row.label)
+    labels = (row.label, row.partner) if row.partner else (row.label,)
     if row.part:
         assert row.run is not None, "the finder of the row has a run"
-        return by_part_runs(row.label, [PartRun(row.part, row.run)])
-    labels = (row.label, row.partner) if row.partner else (row.label,)
+        found = by_part_runs(labels, [PartRun(row.part, row.run)])
+        return msgspec.structs.replace(found, partner=row.partner) if found.finder else found
     found = _again(row, Lack(*labels))
     if row.partner and _again(row, Lack(row.partner)).finder:
         return NOTHING

@@ -73,6 +73,15 @@ def altered(image: Image, profile: Profile, asked: AlterReassignments) -> Expect
     )
 
 
+def moved_back(image: Image, profile: Profile, stream: int) -> Effect | None:
+    """ST-16. The effect of a move of a stream's partition to the owner of the stream; None without a partition."""
+    tags = {tag.key: tag.value for tag in image.streams[stream].tags}
+    if not tags.keys() >= {TOPIC_TAG, PARTITION_TAG}:
+        return None
+    back: dict[int, tuple[int, ...] | None] = {int(tags[PARTITION_TAG]): (owner(image, stream),)}
+    return altered(image, profile, AlterReassignments({tags[TOPIC_TAG]: back})).effect
+
+
 def _is_elastic(image: Image, row: Partition) -> bool:
     return image.topics.get(row.topic, False)
 
@@ -100,9 +109,11 @@ def _started(image: Image, profile: Profile, row: Partition, replicas: tuple[int
 def _lists_started(row: Partition, replicas: tuple[int, ...]) -> Effect:
     """CA-27, RA-44."""
     running = bool(row.adding_replicas or row.removing_replicas)
-    original = (row.original if running else None) or row.replicas
+    original = row.original if running else row.replicas
+    # Without the list of the first start, the replicas that it has not added are left (CA-04).
+    before = original or [each for each in row.replicas if each not in row.adding_replicas]
     removing = tuple(sorted(set(row.replicas) - set(replicas)))
-    adding = tuple(sorted(set(replicas) - set(original)))
+    adding = tuple(sorted(set(replicas) - set(before)))
     started = msgspec.structs.replace(
         row, replicas=replicas + removing, adding_replicas=adding, removing_replicas=removing
     )
@@ -237,6 +248,9 @@ def _isr_error(image: Image, row: Partition, asked: AlterPartition) -> E:
     if epoch < row.partition_epoch:
         return E.INVALID_UPDATE_VERSION
     if not set(asked.isr) <= set(row.replicas) or row.leader not in asked.isr:
+        return E.INVALID_REQUEST
+    # A partition may go on recovering, and no partition begins to recover by this request.
+    if asked.recovery not in (None, 0) and (asked.recovery, row.leader_recovery_state) != (1, 1):
         return E.INVALID_REQUEST
     if all(_state(image, broker) == "active" for broker in asked.isr):
         return E.NONE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from impl.metadata.image import Image, SetObject
 from impl.oracles.answers.checks import has_streams, registry_row
@@ -13,6 +13,8 @@ from impl.records import ObjectState
 FAILOVERS = "__a.failover"
 MIN_AGE_MS = 60_000
 """FO-01."""
+GRACE_MS = 60_000
+"""ND-30."""
 ROUND = 2_000
 """The most objects that a round expires or deletes."""
 _RANGE = struct.Struct(">qqq")
@@ -86,3 +88,14 @@ def wrong_failovers(image: Image, now: int) -> Iterator[str]:
             yield f"node {node} fails over, and is not registered, not fenced, or has no streams (FO-01)"
         if image.brokers.get(target) != "active":
             yield f"node {target} fails over for node {node}, and is not active (FO-03)"
+
+
+def early_failovers(image: Image, heard: Mapping[int, int], now: int) -> Iterator[str]:
+    """FO-01, ND-30. The failovers of nodes that count as shutting down, though they are fenced.
+
+    ``heard``: when the controller last heard of each node in controlled shutdown.
+    """
+    for each in json.loads(image.kv.get(FAILOVERS, b"[]")):
+        silence = now - heard.get(each["n"], -GRACE_MS)
+        if silence < GRACE_MS:
+            yield f"node {each['n']} fails over {silence} ms after the last heartbeat of its shutdown (ND-30)"

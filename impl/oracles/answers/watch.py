@@ -28,6 +28,13 @@ class ExpectedReply(msgspec.Struct, frozen=True):
     begin: int
 
 
+class LeavingBrokers(msgspec.Struct, frozen=True):
+    """When a controller that leads in ``term`` last heard of each broker in controlled shutdown (ND-30)."""
+
+    term: int
+    heard: dict[int, int] = {}
+
+
 class DeletionClock(msgspec.Struct, frozen=True):
     """Since when a controller deletes ``objects``, or nothing. ``looked``: when all objects were looked at."""
 
@@ -46,6 +53,7 @@ class AnswerWatch:
     def __init__(self) -> None:
         self.found: list[str] = []
         self._clocks: dict[Controller, DeletionClock] = {}
+        self._leaving: dict[Controller, LeavingBrokers] = {}
 
     # Requests -------------------------------------------------------------------------------------------------
 
@@ -53,8 +61,23 @@ class AnswerWatch:
         """The answers that a controller has to give to a request which it is about to execute; None if any will do."""
         if controller.term is None or controller.profile.as_built:
             return None
+        self._hear(controller, controller.term, body, max(now, controller.now))
         items = tuple(_expected(controller, body, max(now, controller.now)))
         return ExpectedReply(body, items, controller.log.end)
+
+    def _hear(self, controller: Controller, term: int, body: wire.Body, now: int) -> None:
+        """ND-30. The begin of a shutdown counts as a heartbeat. A broker that is active again leaves no more."""
+        known = self._leaving.get(controller)
+        if known is None or known.term != term:
+            known = self._leaving[controller] = LeavingBrokers(term)
+        state = controller.image.brokers.get
+        match body:
+            case wire.SetBroker(node, "active"):
+                known.heard.pop(node, None)
+            case wire.SetBroker(node, "shutting_down") if state(node) != "shutting_down":
+                known.heard[node] = now
+            case wire.Heartbeat(node) if state(node) == "shutting_down":
+                known.heard[node] = now
 
     def executed(self, expected: ExpectedReply | None, controller: Controller) -> None:
         """Look at the metadata after a request."""
@@ -91,6 +114,9 @@ class AnswerWatch:
             clock = self._clocks[controller] = DeletionClock(controller.term, now)
         self.found += rounds.wrong_changes(image, mark, now)
         self.found += rounds.wrong_failovers(image, now)
+        leaving = self._leaving.get(controller)
+        if leaving is not None and leaving.term == controller.term:
+            self.found += rounds.early_failovers(image, leaving.heard, now)
         # This looks at every object, so it is done seldom.
         if not clock.objects and now // PERIOD_MS != clock.looked // PERIOD_MS:
             self._clocks[controller] = msgspec.structs.replace(clock, looked=now)
@@ -133,7 +159,7 @@ def _expected(controller: Controller, body: wire.Body, now: int) -> Iterable[Exp
     image, profile = controller.image, controller.profile
     match body:
         case wire.OpenStreams(node, epoch, items):
-            return [streams.opened(image, node, epoch, item) for item in items]
+            return [_opened(controller, streams.opened(image, node, epoch, item), item.stream) for item in items]
         case wire.CloseStreams(node, epoch, items):
             return [streams.closed(image, node, epoch, item, fast=profile.v6) for item in items]
         case wire.CreateStreams(node, epoch, items):
@@ -145,6 +171,14 @@ def _expected(controller: Controller, body: wire.Body, now: int) -> Iterable[Exp
             return _in_turn(deleted, deleted, lambda number: streams.deleted(image, number))
         case _:
             return _alone(controller, body, now)
+
+
+def _opened(controller: Controller, expected: ExpectedAnswer, stream: int) -> ExpectedAnswer:
+    """ST-16. A lock that refuses the open of a stream also moves the stream's partition back to the locked owner."""
+    if E.NODE_LOCKED not in expected.errors:
+        return expected
+    effect = partitions.moved_back(controller.image, controller.profile, stream)
+    return msgspec.structs.replace(expected, effect=effect)
 
 
 def _alone(controller: Controller, body: wire.Body, now: int) -> Iterable[ExpectedAnswer]:

@@ -12,6 +12,12 @@ import msgspec
 
 from impl.sim.balancer_cases.executing import draw_execution, judged_execution
 from impl.sim.balancer_cases.knowledge import draw_knowledge, judged
+from impl.sim.check import NODE_ERROR
+from impl.sim.part_cases import (
+    controllers,
+    large_requests,
+    object_clock,
+)
 from impl.sim.tape import Draw, stream
 from impl.sim.violation import PartViolation
 
@@ -36,10 +42,20 @@ PARTS: Mapping[str, NodePart] = {
     "balancer-execution": NodePart(
         lambda draw: judged_execution(draw_execution(draw)), "executions of plans of the balancer", 200
     ),
+    "controller": NodePart(
+        controllers.judged,
+        "requests to a controller and its rounds, on random metadata, also of another version",
+        12_000,
+    ),
+    "object-clock": NodePart(object_clock.judged, "thousands of objects that a controller expires and deletes", 20),
+    "large-request": NodePart(large_requests.judged, "requests of as many moves as one may have, or more", 4),
 }
 """By name."""
 
 
 def judged_run(part: str, seed: int) -> PartViolation | None:
-    """What the run of a part with a seed violates; None if nothing."""
-    return PARTS[part].judge(stream(seed, part))
+    """What the run of a part with a seed violates; None if nothing. It is NODE_ERROR if an exception ends the run."""
+    try:
+        return PARTS[part].judge(stream(seed, part))
+    except Exception as error:  # noqa: BLE001 - whatever it is, no rule foresees it
+        return PartViolation(NODE_ERROR, f"{type(error).__name__}: {error}")
