@@ -14,9 +14,14 @@ from impl.sim.balancer_cases.executing import draw_execution, judged_execution
 from impl.sim.balancer_cases.knowledge import draw_knowledge, judged
 from impl.sim.check import NODE_ERROR
 from impl.sim.part_cases import (
+    commit_reports,
     controllers,
+    election_timers,
+    forwarding_answers,
     large_requests,
     object_clock,
+    route_channel,
+    route_epoch_ticks,
 )
 from impl.sim.tape import Draw, stream
 from impl.sim.violation import PartViolation
@@ -49,6 +54,17 @@ PARTS: Mapping[str, NodePart] = {
     ),
     "object-clock": NodePart(object_clock.judged, "thousands of objects that a controller expires and deletes", 20),
     "large-request": NodePart(large_requests.judged, "requests of as many moves as one may have, or more", 4),
+    "route-channel": NodePart(route_channel.judged, "epochs, appends and trims of the channel of a proxy", 500),
+    "commit-reports": NodePart(commit_reports.judged, "requests and commits of a main, and what it reports", 500),
+    "route-epoch-ticks": NodePart(
+        route_epoch_ticks.judged, "ticks of the route epochs, after reports of any epoch", 500
+    ),
+    "forwarding-answers": NodePart(
+        forwarding_answers.judged, "batches that a proxy forwards, and what their producers hear", 500
+    ),
+    "election-timers": NodePart(
+        election_timers.judged, "moves, failures and requests, and which elections the timers ask for", 500
+    ),
 }
 """By name."""
 

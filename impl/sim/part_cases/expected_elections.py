@@ -1,0 +1,142 @@
+"""Which elections the timers of a controller have to ask for, said a second time (reassignment.md 4).
+
+``RecommendedTimers`` follows EL-12 and EL-13, and ``BuiltTimers`` EL-01 to EL-06. Both look at the registrations of
+partitions after each event. Neither arms anything: they derive from the past what is due at a look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+DELAY_MS, WHEEL_MS = 10_000, 1_000
+"""A timer runs for 10 s, and then up to the next whole second, at which the controller looks (EL-01, EL-02)."""
+
+
+class PartitionRow(msgspec.Struct, frozen=True):
+    """What the timers depend on: who leads a partition (-1 for nobody), and its leader epoch. ``target``: its replica.
+
+    ``is_elastic``: no other partition has timers.
+    """
+
+    leader: int
+    leader_epoch: int
+    target: int
+    is_elastic: bool
+
+
+Rows = Mapping[str, PartitionRow]
+"""By the name of a partition."""
+
+
+def due_at(begin: int) -> int:
+    """When the wait ends that has begun at a time. Both are in milliseconds."""
+    rest = (begin + DELAY_MS) % WHEEL_MS
+    return begin + DELAY_MS + (WHEEL_MS - rest if rest else 0)
+
+
+class RecommendedTimers:
+    """EL-12, EL-13. A partition that nobody leads under one leader epoch gets an election after each wait.
+
+    The wait begins anew with a new leader epoch, with another controller, and after an election that elects nobody.
+    """
+
+    def __init__(self) -> None:
+        self._waits: dict[str, tuple[int, int]] = {}
+        """By partition without a leader: its leader epoch, and the begin of its wait."""
+
+    def changed(self, rows: Rows, now: int, *, started: bool) -> None:  # noqa: ARG002 - only BuiltTimers asks for it
+        """An event has happened, after which the partitions are these."""
+        waits = {}
+        for name, row in rows.items():
+            if row.is_elastic and row.leader == -1:
+                epoch, begin = self._waits.get(name, (-1, now))
+                waits[name] = (row.leader_epoch, begin if epoch == row.leader_epoch else now)
+        self._waits = waits
+
+    def asked(self, name: str) -> None:
+        """Somebody asks for an election. Only its success ends the wait, and ``changed`` sees that (EL-13)."""
+
+    def failed_over(self, now: int) -> None:
+        """Another controller leads."""
+        self._waits = {name: (epoch, now) for name, (epoch, _) in self._waits.items()}
+
+    def due(self, now: int) -> dict[str, int]:
+        """By partition: the number of its elections at this look."""
+        return {name: 1 for name, (_, begin) in self._waits.items() if due_at(begin) <= now}
+
+    def fired(self, names: Iterable[str], now: int) -> None:
+        """The elections of these partitions were asked for."""
+        for name in names:
+            if name in self._waits:
+                self._waits[name] = (self._waits[name][0], now)
+
+    def is_replaced(self, name: str) -> bool:  # noqa: ARG002 - only BuiltTimers has such timers
+        """No older timer of a partition goes on."""
+        return False
+
+
+class BuiltTimer(msgspec.Struct):
+    """A timer of AutoMQ, armed by a move. ``due``: in milliseconds. ``cut``: it is cancelled or has fired.
+
+    ``is_known``: the controller finds it when a request comes, since neither a newer timer nor a firing has taken its
+    entry (EL-03, EL-05).
+    """
+
+    due: int
+    cut: bool = False
+    is_known: bool = True
+
+
+class BuiltTimers:
+    """EL-01 to EL-06. Each start and each eviction arms a timer, which fires once unless a request cancels it.
+
+    A request cancels only the newest timer of its partition, and only as long as no timer of it has fired since that
+    one was armed.
+    """
+
+    def __init__(self) -> None:
+        self._timers: dict[str, list[BuiltTimer]] = {}
+        self._epochs: dict[str, int] = {}
+
+    def changed(self, rows: Rows, now: int, *, started: bool) -> None:
+        """An event has happened, after which the partitions are these. ``started``: it was a start or an eviction."""
+        for name, row in rows.items():
+            if started and row.is_elastic and row.leader_epoch > self._epochs.get(name, 0):
+                self._forget_entries(name)
+                self._timers.setdefault(name, []).append(BuiltTimer(due_at(now)))
+            self._epochs[name] = row.leader_epoch
+
+    def asked(self, name: str) -> None:
+        """Somebody asks for an election, whatever the answer will be (EL-04)."""
+        for timer in self._timers.get(name, []):
+            timer.cut = timer.cut or timer.is_known
+
+    def failed_over(self, now: int) -> None:  # noqa: ARG002 - only RecommendedTimers asks for it
+        """Another controller leads, which has no timers (EL-06)."""
+        self._timers.clear()
+
+    def due(self, now: int) -> dict[str, int]:
+        """By partition: the number of its elections at this look."""
+        counts = {name: len(self._ready(name, now)) for name in self._timers}
+        return {name: count for name, count in counts.items() if count}
+
+    def fired(self, names: Iterable[str], now: int) -> None:
+        """The elections of these partitions were asked for."""
+        for name in names:
+            for timer in self._ready(name, now):
+                timer.cut = True
+            self._forget_entries(name)
+
+    def is_replaced(self, name: str) -> bool:
+        """Whether a timer of the partition goes on although a newer one was armed (EL-05)."""
+        timers = self._timers.get(name, [])
+        return any(not timer.cut for timer in timers[:-1])
+
+    def _ready(self, name: str, now: int) -> list[BuiltTimer]:
+        return [timer for timer in self._timers.get(name, []) if not timer.cut and timer.due <= now]
+
+    def _forget_entries(self, name: str) -> None:
+        for timer in self._timers.get(name, []):
+            timer.is_known = False
