@@ -84,13 +84,13 @@ class Host:
             self._closes = self._opens
 
     def log(self, key: Key) -> PartitionLog:
-        """The log of a partition that this process leads. Raises RefusedError."""
+        """The log of a partition that this process leads. It opens the log before it leads. Raises RefusedError."""
         hosted = self.hosted.get(key)
-        found = None if hosted is None or hosted.row is None else hosted.log
-        leads = found is not None and self._image().partitions[key].leader == self._identity.node
-        require(leads and found is not None, "RA-16.leads", E.NOT_LEADER_OR_FOLLOWER)
-        assert found is not None, "a log is there, or the line before has raised"
-        return found
+        if hosted is None or hosted.row is None or hosted.log is None:
+            raise RefusedError("RA-16", E.NOT_LEADER_OR_FOLLOWER)
+        leader = self._image().partitions[key].leader
+        require(leader == self._identity.node, "RA-16.leads", E.NOT_LEADER_OR_FOLLOWER)
+        return hosted.log
 
     # Changes of the metadata (step 2) ---------------------------------------------------------------------------
 
