@@ -15,11 +15,14 @@ from impl.sim.balancer_cases.knowledge import draw_knowledge, judged
 from impl.sim.check import NODE_ERROR
 from impl.sim.part_cases import (
     commit_reports,
+    compacting,
     controllers,
     election_timers,
     forwarding_answers,
     large_requests,
     object_clock,
+    object_reading,
+    partition_reading,
     route_channel,
     route_epoch_ticks,
 )
@@ -65,6 +68,13 @@ PARTS: Mapping[str, NodePart] = {
     "election-timers": NodePart(
         election_timers.judged, "moves, failures and requests, and which elections the timers ask for", 500
     ),
+    "object-reading": NodePart(
+        object_reading.judged, "reads of objects, of which some are unnamed, gone, short or damaged", 500
+    ),
+    "partition-reading": NodePart(
+        partition_reading.judged, "leaders of a partition that close its log or crash, and what its clients hear", 500
+    ),
+    "compacting": NodePart(compacting.judged, "rounds of compaction, some over objects with a defect", 500),
 }
 """By name."""
 
