@@ -260,9 +260,13 @@ class Wal:
         offset = max([offset, *(place.end - 1 for place in self._objects if self._is_trimmed(place, offset))])
         if rule("WL-06.larger", offset <= self._trim):
             return self._trimmed
-        self._trim = offset
-        # The header of the marker's object carries the trim.
-        marker = self.append(WalRecord(MARKER, MARKER, 0, 0, b""))
+        before, self._trim = self._trim, offset
+        try:
+            # The header of the marker's object carries the trim.
+            marker = self.append(WalRecord(MARKER, MARKER, 0, 0, b""))
+        except FailedError:
+            self._trim = before  # Else the next trim up to here would return the gate of the one before.
+            raise
         if self._bulk:
             self._end_bulk()
         self._trimmed = self._tasks.start(self._delete(offset, marker))

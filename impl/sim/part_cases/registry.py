@@ -23,8 +23,10 @@ from impl.sim.part_cases import (
     object_clock,
     object_reading,
     partition_reading,
+    recovery,
     route_channel,
     route_epoch_ticks,
+    wal,
 )
 from impl.sim.tape import Draw, stream
 from impl.sim.violation import PartViolation
@@ -75,6 +77,8 @@ PARTS: Mapping[str, NodePart] = {
         partition_reading.judged, "leaders of a partition that close its log or crash, and what its clients hear", 500
     ),
     "compacting": NodePart(compacting.judged, "rounds of compaction, some over objects with a defect", 500),
+    "wal": NodePart(wal.judged, "processes that take over, fill and trim the WAL of their node, also older ones", 500),
+    "recovery": NodePart(recovery.judged, "recoveries of the WAL of a dead process, and what they commit", 500),
 }
 """By name."""
 

@@ -1,0 +1,120 @@
+"""Runs of a WAL alone: with all rules they violate nothing, and without one of them some run shows it."""
+
+from __future__ import annotations
+
+import pytest
+
+from impl.broker.wal import OverCapacityError, Wal, WalLimits
+from impl.broker.wal_format import WalRecord, decode_header
+from impl.rules import decided, without
+from impl.sim.part_cases.registry import judged_run
+from impl.sim.part_cases.wal import WalRun
+from impl.sim.part_cases.wal_processes import WalProcess
+from impl.sim.tape import stream
+from impl.store.bucket import Bucket
+from impl.store.interface import Delete, Put
+from impl.tasks import Tasks
+
+
+def test_all_rules() -> None:
+    """No run violates anything."""
+    assert [seed for seed in range(300) if judged_run("wal", seed) is not None] == []
+
+
+@pytest.mark.parametrize(
+    ("label", "seeds", "violated"),
+    [
+        ("WL-03.newer", range(80, 140), {"WL-03"}),
+        ("WL-03.verify", range(150), {"INV-02"}),
+        ("WL-04", range(20), {"WL-04"}),
+        ("WL-06.newest", range(40, 120), {"WL-06"}),
+        ("WL-05.verify", range(40), {"INV-02"}),
+        ("WL-08", range(40), {"INV-02"}),
+    ],
+)
+def test_a_missing_rule_is_found(label: str, seeds: range, violated: set[str]) -> None:
+    """Some of the first 500 runs shows the rule, with the property that it protects."""
+    with without(label):
+        found = [judged_run("wal", seed) for seed in seeds]
+    labels = {each.label for each in found if each is not None}
+    assert labels
+    assert labels <= violated
+
+
+def test_a_seed_is_a_run() -> None:
+    """The same seed gives the same run twice."""
+    with without("WL-04"):
+        assert [judged_run("wal", seed) for seed in range(60)] == [judged_run("wal", seed) for seed in range(60)]
+
+
+def _run() -> tuple[WalRun, WalProcess]:
+    """A run without faults, with a process that serves."""
+    run = WalRun(lambda: 0.0)
+    run._begin((1, False))
+    process = run._processes[0]
+    run._settle_one(process)
+    assert process.is_ready
+    return run, process
+
+
+def _acked(run: WalRun, process: WalProcess) -> int:
+    """The offset of a new record that a process acknowledges."""
+    run._append()
+    run._settle_one(process)
+    run._look()
+    assert run.found is None
+    return process.acked[-1]
+
+
+def test_a_lost_record_is_a_violation() -> None:
+    """The judge refuses a recovery that does not find an acknowledged record."""
+    run, process = _run()
+    _acked(run, process)
+    process.crash()
+    run._store.objects.execute(Delete(tuple(each for each in run._store.objects.objects if each.startswith("wal/"))))
+    run._begin((2, False))
+    run._settle_one(run._processes[1])
+    assert run.found is not None
+    assert run.found.label == "INV-02"
+
+
+def test_offsets_that_start_again_are_a_violation() -> None:
+    """The judge refuses an offset below one that was acknowledged before the process began."""
+    run, process = _run()
+    offset = _acked(run, process)
+    process.floor = offset + 1
+    run._ack(process, WalRecord(0, 1, 99, 1, b""), offset)
+    assert run.found is not None
+    assert run.found.label == "WL-06"
+
+
+def test_only_a_trim_beyond_the_end_covers_the_newest_object() -> None:
+    """WL-06.newest decides in no run in which each trim is at or below an acknowledged offset."""
+    counts = {False: 0, True: 0}
+    for seed in range(200):
+        run = WalRun(stream(seed, "wal"))
+        before = decided["WL-06.newest"]
+        run.play()
+        counts[run._beyond > 0] += decided["WL-06.newest"] - before
+    assert counts[False] == 0
+    assert counts[True] > 0
+
+
+def test_a_trim_without_room_is_not_remembered() -> None:
+    """WL-06. A trim that was refused is not durable, so a smaller one has to write a marker of its own."""
+    tasks = Tasks()
+    sent: list[Put] = []
+
+    def output(number: int, operation: Put) -> tuple[int, Put]:
+        sent.append(operation)
+        return number, operation
+
+    wal = Wal(tasks, Bucket(tasks, output), 3, 1, limits=WalLimits(bulk=1, unflushed=100))  # type: ignore[arg-type]
+    for base in range(2):
+        wal.append(WalRecord(1, 1, base, 1, b"0123456789"))
+    with pytest.raises(OverCapacityError):
+        wal.trim(70)
+    with pytest.raises(OverCapacityError):
+        wal.trim(60)
+    tasks.run(0)
+    assert {decode_header(each.data).trim for each in sent} == {-1}
