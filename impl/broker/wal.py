@@ -9,12 +9,13 @@ from __future__ import annotations
 from bisect import insort
 from collections import deque
 from collections.abc import Awaitable, Callable
+from operator import itemgetter
 
 import msgspec
 
 from impl.broker.reservation import NoReservation, Reservation
 from impl.broker.wal_format import (
-    ALIGNMENT,
+    LARGEST,
     MARKER,
     NOTHING,
     WalPlace,
@@ -167,14 +168,16 @@ class Wal:
     def append(self, record: WalRecord) -> Gate[int]:
         """Append a record. The gate opens with its offset when it is durable, and fails with FencedError.
 
-        Raises FencedError and OverCapacityError at once; ValueError for a record of more than 64 MiB.
+        Raises FencedError and OverCapacityError at once; ValueError for a record that does not fit into an object.
         """
-        if record.size > ALIGNMENT:
+        if record.size > LARGEST:
             raise ValueError(f"a record of {record.size} bytes is too large for an object")
         if self.fenced:
             raise FencedError("another process has the WAL")
         if rule("WL-04", self._unflushed + record.size > self._limits.unflushed):
             raise OverCapacityError(f"{self._unflushed} bytes wait to be stored")
+        if self._bulk and self._bulk_bytes + record.size > LARGEST:
+            self._end_bulk()
         gate: Gate[int] = Gate(self._tasks)
         self._bulk.append((record, gate))
         self._bulk_bytes += record.size
@@ -230,7 +233,7 @@ class Wal:
             self._last_offset[place] = max(offsets)
             # In the order of offsets (PL-02), which is then the order of the log cache. So a trim up to one record of
             # the object spares all records that follow it in the cache.
-            for offset, gate in sorted(zip(offsets, (gate for _, gate in bulk), strict=True), key=_offset):
+            for offset, gate in sorted(zip(offsets, (gate for _, gate in bulk), strict=True), key=itemgetter(0)):
                 gate.open(offset)
         # Also after a failure, as the bulks behind this one wait for it.
         done.open(None)
@@ -289,10 +292,6 @@ class Wal:
     def _is_trimmed(self, place: WalPlace, offset: int) -> bool:
         """Whether all records of an object are trimmed. If its last record is unknown, its end decides."""
         return place.end <= offset + 1 or self._last_offset.get(place, place.end) <= offset
-
-
-def _offset(acked: tuple[int, Gate[int]]) -> int:
-    return acked[0]
 
 
 def _fail(bulk: Bulk) -> None:

@@ -19,7 +19,7 @@ import msgspec
 from impl.tasks import FailedError
 
 ALIGNMENT = 64 << 20
-"""The ends of objects are multiples of this number of bytes. It is also the maximum size of a record."""
+"""The ends of objects are multiples of this number of bytes (WL-02)."""
 NOTHING = -1
 """The trim of a WAL before its first trim."""
 MARKER = -1
@@ -31,6 +31,11 @@ _CRC = struct.Struct(">I")
 _FRAME = struct.Struct(">II")
 _BODY = struct.Struct(">qqqq")
 HEADER_BYTES = _HEADER.size + _CRC.size
+LARGEST = ALIGNMENT - HEADER_BYTES
+"""The most bytes of the records of an object, which thus takes one slot: its start names it, and of two objects of one
+epoch with equal starts the store takes one. Else an object that a dead process puts late could lie beside those of its
+successor, and recovery would stop at a hole that is none (AM-15).
+"""
 _KEY = re.compile(r"(\d{20})/(\d{20})-(\d{20})")
 
 
