@@ -57,8 +57,7 @@ class Host:
     """``image``: the metadata of this process. ``newer``: waits for the next image. ``ready``: opens when the process
     has recovered its WAL. ``halt``: ends the process.
 
-    In G1 a replica opens the partition and then asks to lead it. In G0 the last leader asks for the election after its
-    close.
+    In G1 a replica opens the partition, and then asks to lead it. In G0 the last leader asks for that after its close.
     """
 
     def __init__(
@@ -86,11 +85,12 @@ class Host:
     def log(self, key: Key) -> PartitionLog:
         """The log of a partition that this process leads. It opens the log before it leads. Raises RefusedError."""
         hosted = self.hosted.get(key)
-        if hosted is None or hosted.row is None or hosted.log is None:
-            raise RefusedError("RA-16", E.NOT_LEADER_OR_FOLLOWER)
-        leader = self._image().partitions[key].leader
-        require(leader == self._identity.node, "RA-16.leads", E.NOT_LEADER_OR_FOLLOWER)
-        return hosted.log
+        found = None if hosted is None or hosted.row is None else hosted.log
+        leads = found is not None and self._image().partitions[key].leader == self._identity.node
+        require(leads, "RA-16.leads", E.NOT_LEADER_OR_FOLLOWER)
+        if found is None:  # The rule is switched off, and there is nothing to answer from.
+            raise RefusedError("RA-16.leads", E.NOT_LEADER_OR_FOLLOWER)
+        return found
 
     # Changes of the metadata (step 2) ---------------------------------------------------------------------------
 
