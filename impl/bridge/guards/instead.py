@@ -11,6 +11,8 @@ PARTNERS: Mapping[str, str] = {
     "CA-04": "CA-22.replicas",
     # A change of the leader epoch disarms the timer, so no timer of an earlier one fires.
     "EL-12.tag": "EL-13",
+    # A controller refuses an open while the node still has to commit a seal of the stream, and the broker asks again.
+    "CL-01": "ST-15",
 }
 """By label: a rule that decides in its place, and decides no more often then, so that no count names it."""
 ELSEWHERE: Mapping[str, str] = {

@@ -20,12 +20,15 @@ from impl.sim.part_cases import (
     election_timers,
     forwarding_answers,
     large_requests,
+    log_cache,
     object_clock,
     object_reading,
     partition_reading,
     recovery,
     route_channel,
     route_epoch_ticks,
+    storage,
+    stream_handle,
     wal,
 )
 from impl.sim.tape import Draw, stream
@@ -77,6 +80,11 @@ PARTS: Mapping[str, NodePart] = {
         partition_reading.judged, "leaders of a partition that close its log or crash, and what its clients hear", 500
     ),
     "compacting": NodePart(compacting.judged, "rounds of compaction, some over objects with a defect", 500),
+    "stream-handle": NodePart(
+        stream_handle.judged, "appends, reads, trims and closes of a stream handle, which end in any order", 500
+    ),
+    "log-cache": NodePart(log_cache.judged, "puts, commits and reads of a small log cache", 500),
+    "storage": NodePart(storage.judged, "appends, uploads and the shutdown of a broker's storage", 500),
     "wal": NodePart(wal.judged, "processes that take over, fill and trim the WAL of their node, also older ones", 500),
     "recovery": NodePart(recovery.judged, "recoveries of the WAL of a dead process, and what they commit", 500),
 }
