@@ -124,6 +124,18 @@ def test_rules_are_tried_in_runs_of_parts() -> None:
     assert repeated(msgspec.structs.replace(row, run=0)) == NOTHING
 
 
+def test_a_rule_that_never_decides_is_tried_with_its_partner() -> None:
+    """EL-13 disarms each timer before EL-12.tag could stop it, so a run counts in which EL-13 decides."""
+    run = PartRun("election-timers", 2)
+    decided, wrong = part_decisions(run)
+    assert ("EL-13" in decided, "EL-12.tag" in decided, wrong) == (True, False, NOTHING)
+    (task,) = [each for each in _tasks([], parts=[PartDecisions(run, decided)]) if each.trial.label == "EL-12.tag"]
+    assert (task.decided, task.idle) == (0, True)
+    found = evidence(task.trial)
+    assert (found.finder, found.by, found.partner, found.run) == ("oracle", "EL-12", "EL-13", 2)
+    assert repeated(GuardRow(label="EL-12.tag", **msgspec.structs.asdict(found))) == found
+
+
 @pytest.mark.parametrize(
     ("label", "run", "by"),
     [
