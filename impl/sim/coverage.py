@@ -6,6 +6,7 @@ All of it is read from the event log after the run, so a run with coverage is th
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -43,10 +44,11 @@ Moment = tuple[str, str, str]
 
 "" stands for an event that is not there. A situation is reached in few ways by most runs, and in other ways by few.
 
-Where a rule that is switched off would have decided something, this is a moment, too: LACK, the rule, and the last
-event of any stream or partition.
+The first decision of each rule is a moment, too: DECISION, the rule, and no event. So is each point where a rule that
+is switched off would have decided something: LACK, the rule, and the last two events of the run, the earlier one first.
 """
 
+DECISION = "a rule decides"
 LACK = "a missing rule"
 
 
@@ -78,6 +80,11 @@ NOTHING = "", ""
 """The last two events of a stream or partition to which nothing has happened."""
 
 
+def _named(events: Iterable[str]) -> str:
+    """Events in a row, without those that are not there."""
+    return ", ".join(filter(None, events))
+
+
 class _Reader:
     def __init__(self) -> None:
         self._events: Counter[str] = Counter()
@@ -87,8 +94,8 @@ class _Reader:
         """By stream or partition: its last event, and the one before; "" if there is none."""
         self._now = 0
         """The virtual time of the event that is read."""
-        self._latest = ""
-        """The last event of a process, or request to a controller."""
+        self._latest = "", ""
+        """The last two steps of processes or requests to controllers, the earlier one first."""
         self._first_pairs: dict[tuple[str, str], int] = {}
         self._moments: dict[Moment, int] = {}
         self._marked: set[tuple[str, int]] = set()
@@ -113,8 +120,9 @@ class _Reader:
                 case "elected" | "failover":
                     self._events[kind] += 1
                 case "missing":
-                    self._moments.setdefault((LACK, subject["rule"], self._latest), self._now)
+                    self._moments.setdefault((LACK, subject["rule"], _named(self._latest)), self._now)
             self._mark()
+        self._moments.update({(DECISION, label, ""): at for label, at in run.first_decided.items()})
         keys = run.simulation.load.keys()
         of_streams = {(name, keys[stream]) for name, stream in self._situations.of_streams if stream in keys}
         return RunCoverage(
@@ -130,7 +138,7 @@ class _Reader:
     def _step(self, process: str, step: StepEvent) -> None:
         name, values = step.action, step.values
         self._events[name] += 1
-        self._latest = name
+        self._latest = self._latest[1], name
         stream = values.get("stream")
         if stream is not None:
             self._follow(("stream", stream), name)
@@ -151,7 +159,7 @@ class _Reader:
         if name == "Heartbeat":
             return  # Most requests are heartbeats, and say nothing.
         (self._refused if refused else self._events)[name] += 1
-        self._latest = name
+        self._latest = self._latest[1], name
         for stream, *_ in executed.post:
             self._follow(("stream", stream), name)
 

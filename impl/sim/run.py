@@ -17,6 +17,7 @@ from impl.rules import decided
 from impl.sim import faults
 from impl.sim.chaos import Chaos
 from impl.sim.cluster import ControllerCluster
+from impl.sim.decisions import DecisionLog
 from impl.sim.event_log import EventLog
 from impl.sim.fleet import Fleet
 from impl.sim.links import CHANNEL_FOLDER, dangling
@@ -53,8 +54,8 @@ class Run(msgspec.Struct, kw_only=True):
 
     ``missing``: "" if the run has healed, else the condition that did not hold in time. ``broken``: the error with
     which a node has ended the run, "" if none has. ``drawn``: the rates of the kinds of faults; ``happened``: how often
-    each kind did. ``faults`` and ``script`` replay the run. ``decided``: how often each rule refused a request or
-    decided a branch. ``begin``: the virtual time at which the script began.
+    each kind did. ``faults`` and ``script`` replay the run. ``begin``: the virtual time at which the script began.
+    ``decided``: how often each rule refused a request or decided a branch. ``first_decided``: when it did first.
     """
 
     seed: int
@@ -70,6 +71,7 @@ class Run(msgspec.Struct, kw_only=True):
     counts: dict[str, int]
     crashed: dict[Place, int]
     decided: dict[str, int]
+    first_decided: dict[str, int]
     simulation: Any = None
 
     @property
@@ -98,17 +100,20 @@ def simulate(
 
     The run asks ``go_on`` every half a second of the virtual time. If the answer is no, it raises StoppedError.
     """
-    # For speed, the garbage collector rests during a run.
+    # The decisions of this run are counted from nothing, and those of earlier runs are added after it.
     before = Counter(decided)
+    decided.clear()
+    # For speed, the garbage collector rests during a run.
     collects = gc.isenabled()
     gc.disable()
     try:
         simulation = Simulation(seed, make, object_key, options, go_on)
         try:
-            return simulation.run(before)
+            return simulation.run()
         finally:
             simulation.fleet.close()
     finally:
+        decided.update(before)
         if collects:
             gc.enable()
 
@@ -131,7 +136,7 @@ class Simulation:
     ) -> None:
         self.seed, self.options, self.go_on = seed, options, go_on
         self.queue = Queue(BEGIN_MS)
-        self.log = EventLog()
+        self.log = DecisionLog()
         self.history = History()
         self.begin = 0
         self.faults_end = 0
@@ -171,7 +176,7 @@ class Simulation:
         )
         self.load: Load = PartitionLoad(parts) if options.partitions else StreamLoad(parts)
 
-    def run(self, before: Counter[str]) -> Run:
+    def run(self) -> Run:
         """Set the cluster up, run the script under faults, and heal.
 
         An error of a node ends the run: it is a fault of the node, or of the simulator.
@@ -196,7 +201,8 @@ class Simulation:
             begin=self.begin,
             counts=self._counts(),
             crashed=dict(sorted(self.fleet.crashed.items())),
-            decided=dict(sorted((decided - before).items())),
+            decided=dict(sorted(decided.items())),
+            first_decided=self.log.first_decided,
             simulation=self,
         )
 

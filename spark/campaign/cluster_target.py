@@ -24,7 +24,7 @@ from impl.oracles.verdict import Violation
 from impl.rules import guards, refused, sources
 from impl.sim.case_file import CaseError, case_of, labels, parse_case, text
 from impl.sim.check import CheckResult, Question, check
-from impl.sim.coverage import LACK, Moment, RunCoverage, coverage_of, events
+from impl.sim.coverage import DECISION, LACK, Moment, RunCoverage, coverage_of, events
 from impl.sim.descent import ParentRun, descend
 from impl.sim.image_kinds import SIGNATURE_BITS
 from impl.sim.situation_names import TELLING, situations
@@ -36,7 +36,7 @@ from spark.campaign.findings import ShrunkRun, signature
 from spark.campaign.guide import Feature, Guide, KeptRun
 from spark.campaign.tables import STATE_BITS
 from spark.campaign.units import Sighting, TargetHeader, UnitResult
-from spark.campaign.words import MISSING_RULE, NOT_JUDGED
+from spark.campaign.words import DECIDING_RULE, MISSING_RULE, NOT_JUDGED
 
 SHRINKING, DRAWN = 400, 200
 """The most runs that the shrinking of one finding takes, and how many of them may be small runs that are drawn. Limits
@@ -55,7 +55,7 @@ FRESH = 0.2
 HEALED, VIOLATED = "healed", "violated"
 """How a run ends; or it is NOT_JUDGED."""
 
-assert LACK == MISSING_RULE, "a guide favours these moments"
+assert (DECISION, LACK) == (DECIDING_RULE, MISSING_RULE), "a guide favours these moments"
 assert 1 << SIGNATURE_BITS == STATE_BITS, "a table has a bit for each signature"
 
 

@@ -1,9 +1,10 @@
 """The guide of a round of a campaign: the runs of earlier rounds of which new runs are made.
 
 A *round* is some units with consecutive numbers. In a guided campaign, a unit keeps each run that is the first to reach
-a *feature*: two events of one stream in a row, or a moment. The guide of a round has, for each feature, the first of
-the kept runs that reached it (a *corpus*, as fuzzers say), and how often all runs did. It is made of the tables of the
-rounds before, in the order of the units, so it does not depend on when or where these ran.
+a *feature*: two events of one stream in a row, or a moment; the first decision of a rule is a moment, too. The guide of
+a round has, for each feature, the first of the kept runs that reached it (a *corpus*, as fuzzers say), and how often
+all runs did. It is made of the tables of the rounds before, in the order of the units, so it does not depend on when or
+where these ran.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from enum import Enum, auto
 from functools import cached_property, partial
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -19,13 +21,13 @@ import attrs
 
 from spark.campaign.config import Config
 from spark.campaign.reading import READERS, Row, unit_row
-from spark.campaign.words import MISSING_RULE
+from spark.campaign.words import DECIDING_RULE, MISSING_RULE
 
 if TYPE_CHECKING:
     from spark.cluster.storage import FileStorage
 
 Feature = tuple[str, ...]
-"""Two events, or a moment: a situation, the last event, and the event before."""
+"""Two events, or a moment: a situation, the last event, and the event before; or a rule in place of the last event."""
 
 
 @attrs.frozen(kw_only=True)
@@ -51,6 +53,11 @@ class ReachedFeature:
         """Whether a rule that is switched off would have decided something then."""
         return self.feature[0] == MISSING_RULE
 
+    @property
+    def is_decision(self) -> bool:
+        """Whether a rule decided something then, for the first time in its run."""
+        return self.feature[0] == DECIDING_RULE
+
 
 @attrs.define(slots=False, eq=False)
 class Guide:
@@ -67,17 +74,31 @@ class Guide:
     def _sums(self) -> list[float]:
         """For each feature: the sum of the weights up to it. A feature that was reached half as often weighs double.
 
-        The moments of missing rules weigh as much as all others: only there can the lack show.
+        The decisions of rules weigh as much as the pairs and the other moments together. The moments of missing rules
+        weigh as much as all of these: only there can the lack show.
         """
-        lacks = sum(1 / each.times for each in self.reached if each.is_lack)
-        others = sum(1 / each.times for each in self.reached if not each.is_lack)
-        share = others / lacks if lacks and others else 1.0
-        return list(accumulate((share if each.is_lack else 1.0) / each.times for each in self.reached))
+        totals: dict[_Group, float] = {}
+        for each in self.reached:
+            totals[_group(each)] = totals.get(_group(each), 0.0) + 1 / each.times
+        shares = dict.fromkeys(totals, 1) | {_Group.LACKS: max(1, len(totals) - 1)}
+        return list(accumulate(shares[group := _group(each)] / totals[group] / each.times for each in self.reached))
 
     def rare(self, number: float) -> ReachedFeature:
         """The feature that a random number in [0, 1) draws: a rare one, mostly. There must be one."""
         place = bisect_right(self._sums, number * self._sums[-1])
         return self.reached[min(place, len(self.reached) - 1)]
+
+
+class _Group(Enum):
+    """Groups of features whose weights have fixed shares, however many features they have."""
+
+    LACKS = auto()
+    DECISIONS = auto()
+    OTHERS = auto()
+
+
+def _group(reached: ReachedFeature) -> _Group:
+    return _Group.LACKS if reached.is_lack else _Group.DECISIONS if reached.is_decision else _Group.OTHERS
 
 
 class GuideBook:

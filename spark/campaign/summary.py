@@ -20,7 +20,7 @@ from spark.campaign.moments import MomentSum
 from spark.campaign.places import FINDINGS, case_command, unit_number, unit_path
 from spark.campaign.reading import CampaignHeader, Row, read_campaign, rows_of, units_of
 from spark.campaign.saturation import Growth, Saturation, StateGrowth
-from spark.campaign.words import NO_ANSWER, NOT_JUDGED, ROUND_LIMIT, WORDS, Words
+from spark.campaign.words import DECIDING_RULE, NO_ANSWER, NOT_JUDGED, ROUND_LIMIT, WORDS, Words
 
 if TYPE_CHECKING:
     from spark.cluster.storage import FileStorage
@@ -300,6 +300,8 @@ class _Summing:
 
         for each in coverage["moments"]:
             moment = each["situation"], each["event"], each["before"]
+            if each["situation"] == DECIDING_RULE:
+                continue  # The table of rules has it.
             self.moments[moment] = self.moments.get(moment, 0) + each["runs"]
 
     def _sight(self, unit: int, seed: int, sighting: Row) -> None:

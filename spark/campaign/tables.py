@@ -121,7 +121,8 @@ COVERAGE = pa.schema(
         # For each situation that runs of a cluster reached: how many did, and the number of the first one.
         situations=_rows(situation=TEXT, runs=NUMBER, run=NUMBER),
         # For each situation of a stream or partition, with its last two events then (the earlier one is "before"): how
-        # many runs reached it so.
+        # many runs reached it so. For each rule that decided something: in how many runs it did; the rule is "event".
+        # For a removed rule that would have: the two events before then are "before".
         moments=_rows(situation=TEXT, event=TEXT, before=TEXT, runs=NUMBER),
         # Of a guided campaign: the runs that reached something which no run of an earlier round had reached, nor an
         # earlier run of the unit. See guide.py.

@@ -83,5 +83,8 @@ WORDS = {
 }
 """By kind of target."""
 
+DECIDING_RULE = "a rule decides"
+"""The situation of the moments in which a rule decided something for the first time in a run."""
+
 MISSING_RULE = "a missing rule"
 """The situation of the moments in which a rule that is switched off would have decided something."""

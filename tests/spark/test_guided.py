@@ -7,15 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+import msgspec
 import pytest
+from msgspec.structs import replace
 
 import spark.campaign.config
 import spark.campaign.engine
 import spark.campaign.guide
 import spark.cli.run
 from holdfast.ir.errors import UsageError
-from impl.sim.check import check
-from impl.sim.coverage import LACK
+from impl.sim.check import Question, check
+from impl.sim.coverage import DECISION, LACK
 from impl.sim.descent import ParentRun, descend
 from impl.sim.tape import Fault
 from spark.campaign.blind import compare_with_blind
@@ -140,8 +142,41 @@ def test_moments_of_a_missing_rule_are_drawn_half_of_the_time() -> None:
     lacks = [ReachedFeature(feature=(LACK, "ST-14", name), times=n, case=b"", at=0) for name, n in (("", 3), ("a", 1))]
     guide = Guide((*others[:3], *lacks, *others[3:]))
     drawn = [guide.rare(number / 800).feature for number in range(800)]
-    assert [drawn.count(each.feature) for each in lacks] == [100, 300]
-    assert {drawn.count(each.feature) for each in others} <= {66, 67}
+    assert [drawn.count(each.feature) for each in lacks] == pytest.approx([100, 300], abs=1)
+    assert [drawn.count(each.feature) for each in others] == pytest.approx([400 / 6] * 6, abs=1)
+
+
+@pytest.mark.parametrize("lacks", [0, 1])
+def test_decisions_of_rules_are_drawn_as_often_as_other_moments(lacks: int) -> None:
+    """However many others there are, and a rule that seldom decides more often than another one."""
+    others = [ReachedFeature(feature=(str(number),), times=1, case=b"", at=0) for number in range(9)]
+    rules = [ReachedFeature(feature=(DECISION, name, ""), times=n, case=b"", at=0) for name, n in (("A", 1), ("B", 9))]
+    missing = [ReachedFeature(feature=(LACK, "C", ""), times=5, case=b"", at=0)] * lacks
+    guide = Guide((*missing, *others[:3], *rules, *others[3:]))
+    drawn = [guide.rare(number / 1800).feature for number in range(1800)]
+    assert [drawn.count(each.feature) for each in rules] == pytest.approx([405, 45] if lacks else [810, 90], abs=1)
+    assert [drawn.count(each.feature) for each in others] == pytest.approx([50 if lacks else 100] * 9, abs=1)
+    assert drawn.count((LACK, "C", "")) == pytest.approx(900 * lacks, abs=1)
+
+
+def test_a_guide_has_the_rules_that_decided(guided: FolderStorage) -> None:
+    """Each rule that decided in an earlier round is there, with the number of runs; its case is a run it decided in."""
+    guide = GuideBook(guided).before(4)
+    found = {each.feature[1]: each for each in guide.reached if each.is_decision}
+    rows = [coverage(guided, unit) for unit in range(4)]
+    assert set(found) == {each["rule"] for row in rows for each in row["rules"] if each["decisive"]}
+    assert {each.times for each in found.values()} <= set(range(1, 9))
+    rare = min(found.values(), key=lambda each: (each.times, each.feature))
+    parent = msgspec.json.decode(rare.case, type=ParentRun)
+    options = replace(ClusterTarget.of(ASKED).question.options, recorded=parent.faults, operations_of=parent.script)
+    run = check(Question(seed=parent.seed, options=options)).run
+    assert run.first_decided[rare.feature[1]] == rare.at
+
+
+def test_rules_are_no_moments_of_a_report(guided: FolderStorage) -> None:
+    """A report has a table of rules, so its moments are those of situations."""
+    assert any(each["situation"] == DECISION for each in coverage(guided, 0)["moments"])
+    assert DECISION not in {each.situation for each in summarise(guided).moments}
 
 
 @pytest.mark.parametrize(("closely", "least", "most"), [(False, 60, 90), (True, 5, 35)])

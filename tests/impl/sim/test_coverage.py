@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
 from types import SimpleNamespace
 from typing import Any
@@ -13,8 +14,10 @@ from impl.broker.messages import StepEvent, StoreRequest
 from impl.errors import E
 from impl.metadata.log import MetadataBatch
 from impl.records import BrokerRegistration, NodeWALMetadata, Range, S3Stream, StreamState
+from impl.rules import decided
 from impl.sim.check import CheckResult, Question, check
-from impl.sim.coverage import LACK, coverage_of, events
+from impl.sim.coverage import DECISION, LACK, coverage_of, events
+from impl.sim.decisions import DecisionLog
 from impl.sim.event_log import AppendedBatch, Event, EventLog, ExecutedRequest, StoreEffect
 from impl.sim.image_kinds import ImageKinds, kind_of, signature_of
 from impl.sim.options import Options
@@ -31,11 +34,11 @@ def _checked(seed: int, partitions: int = 0) -> CheckResult:
 
 
 def covered(*events: Event) -> Any:
-    """The coverage of a run with these events, whose stream 7 has the key 0."""
+    """The coverage of a run with these events, whose stream 7 has the key 0. No rule decides in it."""
     log = EventLog()
     log.events.extend(events)
     load = SimpleNamespace(keys=lambda: {7: 0})
-    run: Any = SimpleNamespace(log=log, simulation=SimpleNamespace(load=load))
+    run: Any = SimpleNamespace(log=log, first_decided={}, simulation=SimpleNamespace(load=load))
     return coverage_of(run)
 
 
@@ -58,7 +61,7 @@ def executed(sender: str, body: Body, error: E = E.NONE, post: tuple[Any, ...] =
 
 
 def test_a_rule_that_is_switched_off_makes_moments() -> None:
-    """A moment has the rule and the event before; of two alike the first one counts."""
+    """A moment has the rule and the two events before; of two alike the first one counts."""
     lack = {"rule": "ST-14"}
     found = covered(
         (1, "b1", "missing", lack),
@@ -69,7 +72,11 @@ def test_a_rule_that_is_switched_off_makes_moments() -> None:
         (4, "c0", "missing", lack),
     ).moments
     of_rule = {moment: at for moment, at in found.items() if moment[0] == LACK}
-    assert of_rule == {(LACK, "ST-14", ""): 1, (LACK, "ST-14", "shut_down"): 2, (LACK, "ST-14", "OpenStreams"): 3}
+    assert of_rule == {
+        (LACK, "ST-14", ""): 1,
+        (LACK, "ST-14", "shut_down"): 2,
+        (LACK, "ST-14", "shut_down, OpenStreams"): 3,
+    }
 
 
 def batch(*records: Any) -> Event:
@@ -239,7 +246,41 @@ def test_moments_are_those_of_reached_situations(partitions: int) -> None:
     checked = _checked(1, partitions)
     found = coverage_of(checked.run)
     assert {name for name, key in found.situations if key != CLUSTER} <= {name for name, *_ in found.moments}
-    assert {name for name, *_ in found.moments} <= set(SITUATIONS)
+    assert {name for name, *_ in found.moments} <= {*SITUATIONS, DECISION}
     assert set(found.first_pairs) == set(found.pairs)
     begin, end = checked.run.log.events[0][0], checked.run.log.events[-1][0]
-    assert all(begin <= at <= end for at in (*found.moments.values(), *found.first_pairs.values()))
+    times = [at for (name, *_), at in found.moments.items() if name != DECISION]
+    assert all(begin <= at <= end for at in (*times, *found.first_pairs.values()))
+
+
+def test_a_rule_is_noted_in_the_step_of_its_first_decision(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later decision does not count, and neither does a step in which no rule decides."""
+    monkeypatch.setattr("impl.sim.decisions.decided", counter := Counter[str]())
+    log = DecisionLog()
+    for now, labels in enumerate(([], ["ST-14"], [], ["ST-14", "CS-04", "AM-08"], ["AM-08"])):
+        counter.update(labels)
+        log.note_missed(now, "c0")
+    assert log.first_decided == {"ST-14": 1, "CS-04": 3, "AM-08": 3}
+    assert not log.events
+
+
+def test_each_deciding_rule_makes_a_moment() -> None:
+    """The moment has the time of the first decision: switched off, the rule would first have decided just then."""
+    run = _checked(1).run
+    made = {rule: at for (name, rule, _), at in coverage_of(run).moments.items() if name == DECISION}
+    assert made == run.first_decided
+    assert made.keys() == run.decided.keys()
+    label, at = max(made.items(), key=lambda each: each[1])
+    lacking = check(Question(seed=1, options=SHORT, without=(label,))).run
+    lacks = [now for now, _, kind, _ in lacking.log.events if kind == "missing"]
+    assert lacks[0] == at > lacking.begin
+    assert label not in lacking.first_decided
+
+
+def test_a_run_does_not_count_the_decisions_of_others() -> None:
+    """A run that is made again has the same decisions, and ``decided`` has the sum over all runs."""
+    before = decided.copy()
+    first, again = (check(Question(seed=3, options=SHORT)).run for _ in range(2))
+    assert again.first_decided == first.first_decided
+    assert again.decided == first.decided
+    assert decided - before == Counter(first.decided) + Counter(again.decided)
