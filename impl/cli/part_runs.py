@@ -7,7 +7,7 @@ import json as json_text
 from holdfast.check.budget import Budget, Meter, interruptible
 from holdfast.cli.output import Ticker, say
 from holdfast.ir.errors import UsageError
-from impl.rules import guards, without
+from impl.rules import guards, missed, without
 from impl.sim.part_cases.registry import PARTS, judged_run
 
 ALLOWED = ("--seed", "--seeds", "--without", "--budget")
@@ -25,7 +25,7 @@ def run(part: str, seeds: range, labels: tuple[str, ...], limits: Budget, *, jso
     unknown = [label for label in labels if label not in guards()]
     if unknown:
         raise UsageError(f"--without {unknown[0]}: no rule has this label; docs/impl-guards.md lists all rules")
-    meter, made, found = Meter(limits), 0, None
+    meter, made, lacking, found = Meter(limits), 0, 0, None
     with interruptible(meter), Ticker() as ticker, without(*labels):
         for seed in seeds:
             meter.look(0, 0, 0, 0)
@@ -34,6 +34,8 @@ def run(part: str, seeds: range, labels: tuple[str, ...], limits: Budget, *, jso
             ticker.show(f"{made:,} of {len(seeds):,} runs")
             found = judged_run(part, seed)
             made += 1
+            lacking += bool(missed)
+            missed.clear()
             if found is not None:
                 break
     code = VIOLATED if found is not None else HOLDS if made == len(seeds) else OUT_OF_BUDGET
@@ -41,14 +43,23 @@ def run(part: str, seeds: range, labels: tuple[str, ...], limits: Budget, *, jso
     if json:
         violation = None if found is None else {"seed": seed, "rule": found.label, "message": found.message}
         ended = limit if code == OUT_OF_BUDGET else ""
-        answer = {"part": part, "without": list(labels), "runs": made, "ended": ended, "violation": violation}
+        answer = {
+            "part": part,
+            "without": list(labels),
+            "runs": made,
+            "lacking": lacking,
+            "ended": ended,
+            "violation": violation,
+        }
         say(json_text.dumps(answer))
         return code
     name = f"{part} without {', '.join(labels)}" if labels else part
+    # Runs in which a rule would decide nothing say nothing of its lack.
+    lack = f"; what is switched off would have decided something in {lacking:,} of them" if labels else ""
     if found is not None:
         say(f"{name}: violated with seed {seed}: {found.label}: {found.message}")
     elif code == HOLDS:
-        say(f"{name}: {made:,} runs, nothing is violated, which is no proof")
+        say(f"{name}: {made:,} runs, nothing is violated, which is no proof{lack}")
     else:
-        say(f"{name}: ended by {limit} after {made:,} of {len(seeds):,} runs; nothing is violated so far")
+        say(f"{name}: ended by {limit} after {made:,} of {len(seeds):,} runs; nothing is violated so far{lack}")
     return code

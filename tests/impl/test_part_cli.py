@@ -24,11 +24,17 @@ def test_a_rule_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == said
 
 
+def test_a_rule_that_the_part_does_not_have(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is violated without it, and the words say that nothing could be."""
+    assert main(["simulate", "--part", "balancer-execution", "--seeds", "0..9", "--without", "CA-04"]) == 0
+    assert capsys.readouterr().out.endswith("; what is switched off would have decided something in 0 of them\n")
+
+
 def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     """The answer as JSON names the seed, the rule and the message."""
     asked = ["simulate", "--part", "balancer-execution", "--seeds", "0..9", "--json"]
     assert main(asked) == 0
-    expected = {"part": "balancer-execution", "without": [], "runs": 10, "ended": "", "violation": None}
+    expected = {"part": "balancer-execution", "without": [], "runs": 10, "lacking": 0, "ended": "", "violation": None}
     assert json.loads(capsys.readouterr().out) == expected
     assert main([*asked, "--without", "BG-17"]) == 12
     found = json.loads(capsys.readouterr().out)
