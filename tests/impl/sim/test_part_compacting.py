@@ -10,22 +10,13 @@ from impl.sim.part_cases.object_cluster import ObjectCluster
 from impl.sim.part_cases.registry import judged_run
 from impl.sim.tape import stream
 from impl.sim.violation import PartViolation
+from tests.impl.sim.part_findings import findings
 
 PART = "compacting"
 SETS = "CP-01: a compaction loses a batch that could be read"
 MERGES = "CP-02: a compaction loses a batch that could be read"
 WRITES = "CP-02: a node puts objects, or asks the controller, for a stream that it does not own"
 REPLACES = "CP-02: a node replaces objects of a stream that it does not own"
-
-
-def _found(seeds: int = 200) -> set[str]:
-    runs = (judged_run(PART, seed) for seed in range(seeds))
-    return {f"{each.label}: {each.message}" for each in runs if each is not None}
-
-
-def test_random_runs_are_sound() -> None:
-    """With all rules no run violates anything."""
-    assert _found(300) == set()
 
 
 @pytest.mark.parametrize(
@@ -41,7 +32,7 @@ def test_random_runs_are_sound() -> None:
 def test_a_missing_rule_is_noticed(label: str, expected: set[str]) -> None:
     """Each rule has a finding of its own, and the same seeds give the same runs again."""
     with without(label):
-        assert _found() == expected
+        assert findings(PART) == expected
         runs = [judged_run(PART, seed) for seed in range(50)]
         assert [judged_run(PART, seed) for seed in range(50)] == runs
 
@@ -49,25 +40,9 @@ def test_a_missing_rule_is_noticed(label: str, expected: set[str]) -> None:
 def test_the_controller_protects_the_objects_of_an_owner() -> None:
     """Without CP-02.owner a node works for nothing, since CO-03 refuses its commit. Without both it has an effect."""
     with without("CO-03"):
-        assert _found() == set()
+        assert findings(PART) == set()
     with without("CP-02.owner", "CO-03"):
-        assert _found() == {WRITES, REPLACES}
-
-
-def test_a_seed_makes_one_run() -> None:
-    """The same seed draws the same numbers, and as many of them."""
-    assert [_draws(seed) for seed in range(20)] == [_draws(seed) for seed in range(20)]
-
-
-def _draws(seed: int) -> list[float]:
-    draw, drawn = stream(seed, PART), list[float]()
-
-    def noted() -> float:
-        drawn.append(draw())
-        return drawn[-1]
-
-    assert judged(noted) is None
-    return drawn
+        assert findings(PART) == {WRITES, REPLACES}
 
 
 def test_a_merge_believes_an_object_that_ends_before_it_begins(monkeypatch: pytest.MonkeyPatch) -> None:

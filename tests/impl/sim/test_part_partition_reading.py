@@ -12,19 +12,9 @@ from impl.rules import without
 from impl.sim.part_cases import partition_reading
 from impl.sim.part_cases.leader_streams import META, DurableStream, has_clean_flag, write_older_flag
 from impl.sim.part_cases.registry import judged_run
-from impl.sim.tape import stream
+from tests.impl.sim.part_findings import findings
 
 PART = "partition-reading"
-
-
-def _found(seeds: int = 200) -> set[str]:
-    runs = (judged_run(PART, seed) for seed in range(seeds))
-    return {f"{each.label}: {each.message}" for each in runs if each is not None}
-
-
-def test_random_runs_are_sound() -> None:
-    """With all rules no run violates anything."""
-    assert _found(400) == set()
 
 
 @pytest.mark.parametrize(
@@ -39,7 +29,7 @@ def test_random_runs_are_sound() -> None:
 def test_a_missing_rule_is_noticed(label: str, expected: str) -> None:
     """Each rule has a finding of its own, and the same seeds give the same runs again."""
     with without(label):
-        assert _found() == {expected}
+        assert findings(PART) == {expected}
         runs = [judged_run(PART, seed) for seed in range(50)]
         assert [judged_run(PART, seed) for seed in range(50)] == runs
 
@@ -48,14 +38,14 @@ def test_a_broker_that_is_not_elected_is_noticed() -> None:
     """RA-16.leads: it has opened the log already, and would answer clients before the metadata name it."""
     with without("RA-16.leads"):
         said = "RA-16: a broker that does not lead does not refuse"
-        assert _found() == {f"{said} an append", f"{said} a read"}
+        assert findings(PART) == {f"{said} an append", f"{said} a read"}
 
 
 def test_only_an_older_version_leaves_something_to_scan(monkeypatch: pytest.MonkeyPatch) -> None:
     """SP-09.scan: our own close stores the end of the log as the recovery point, so it leaves nothing to scan."""
     monkeypatch.setattr(partition_reading, "OLDER", 0.0)
     with without("SP-09.scan"):
-        assert _found() == set()
+        assert findings(PART) == set()
 
 
 async def _no_scan(*_: Any) -> bool:
@@ -69,7 +59,7 @@ def _stays_clean(put: Callable[..., Any]) -> Callable[..., Any]:
 def test_a_leader_that_scans_nothing_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """After a crash a torn batch stays in the log, and the producers lack the batches since the last close."""
     monkeypatch.setattr(opening, "_scan", _no_scan)
-    assert _found() >= {
+    assert findings(PART) >= {
         "INV-01: a leader does not answer a read of acknowledged batches",
         "I-8: a leader refuses the next batch of a producer",
     }
@@ -78,7 +68,7 @@ def test_a_leader_that_scans_nothing_is_noticed(monkeypatch: pytest.MonkeyPatch)
 def test_a_flag_that_stays_true_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """SP-09: the flag is false before a leader acknowledges its first batch."""
     monkeypatch.setattr(log.PartitionLog, "put_partition", _stays_clean(log.PartitionLog.put_partition))
-    assert _found() == {"SP-09: a batch is acknowledged while the log is said to be closed in order"}
+    assert findings(PART) == {"SP-09: a batch is acknowledged while the log is said to be closed in order"}
 
 
 def test_a_read_that_lacks_a_batch_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,9 +83,9 @@ def test_a_read_that_lacks_a_batch_is_noticed(monkeypatch: pytest.MonkeyPatch) -
         return [each for place, each in enumerate(found) if place != 1]
 
     monkeypatch.setattr(log.PartitionLog, "read", shorter)
-    assert "INV-01: a read lacks an acknowledged batch" in _found(50)
+    assert "INV-01: a read lacks an acknowledged batch" in findings(PART, 50)
     monkeypatch.setattr(log.PartitionLog, "read", holed)
-    assert "PL-13: a read of a partition has a hole" in _found(50)
+    assert "PL-13: a read of a partition has a hole" in findings(PART, 50)
 
 
 def test_the_flag_of_an_older_version() -> None:
@@ -105,19 +95,3 @@ def test_the_flag_of_an_older_version() -> None:
     write_older_flag(meta, 3)
     assert has_clean_flag(meta)
     assert (meta.records[0].stream, meta.end) == (META, 1)
-
-
-def test_a_seed_makes_one_run() -> None:
-    """The same seed draws the same numbers, and as many of them."""
-    assert [_draws(seed) for seed in range(20)] == [_draws(seed) for seed in range(20)]
-
-
-def _draws(seed: int) -> list[float]:
-    draw, drawn = stream(seed, PART), list[float]()
-
-    def noted() -> float:
-        drawn.append(draw())
-        return drawn[-1]
-
-    assert partition_reading.judged(noted) is None
-    return drawn

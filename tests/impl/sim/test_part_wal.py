@@ -12,13 +12,8 @@ from impl.sim.part_cases.wal import WalRun
 from impl.sim.part_cases.wal_processes import WalProcess
 from impl.sim.tape import stream
 from impl.store.bucket import Bucket
-from impl.store.interface import Delete, Put
+from impl.store.interface import Delete, Operation, Put
 from impl.tasks import Tasks
-
-
-def test_all_rules() -> None:
-    """No run violates anything."""
-    assert [seed for seed in range(300) if judged_run("wal", seed) is not None] == []
 
 
 @pytest.mark.parametrize(
@@ -39,12 +34,6 @@ def test_a_missing_rule_is_found(label: str, seeds: range, violated: set[str]) -
     labels = {each.label for each in found if each is not None}
     assert labels
     assert labels <= violated
-
-
-def test_a_seed_is_a_run() -> None:
-    """The same seed gives the same run twice."""
-    with without("WL-04"):
-        assert [judged_run("wal", seed) for seed in range(60)] == [judged_run("wal", seed) for seed in range(60)]
 
 
 def _run() -> tuple[WalRun, WalProcess]:
@@ -105,11 +94,12 @@ def test_a_trim_without_room_is_not_remembered() -> None:
     tasks = Tasks()
     sent: list[Put] = []
 
-    def output(number: int, operation: Put) -> tuple[int, Put]:
-        sent.append(operation)
+    def send(number: int, operation: Operation) -> tuple[int, Operation]:
+        if isinstance(operation, Put):
+            sent.append(operation)
         return number, operation
 
-    wal = Wal(tasks, Bucket(tasks, output), 3, 1, limits=WalLimits(bulk=1, unflushed=100))  # type: ignore[arg-type]
+    wal = Wal(tasks, Bucket(tasks, send), 3, 1, limits=WalLimits(bulk=1, unflushed=100))
     for base in range(2):
         wal.append(WalRecord(1, 1, base, 1, b"0123456789"))
     with pytest.raises(OverCapacityError):
