@@ -81,7 +81,7 @@ NOTHING = "", ""
 
 
 def _named(events: Iterable[str]) -> str:
-    """Events in a row, without those that are not there."""
+    """The names of events, with commas between them. An event that is not there has no name."""
     return ", ".join(filter(None, events))
 
 

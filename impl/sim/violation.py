@@ -6,7 +6,7 @@ import msgspec
 
 
 class PartViolation(msgspec.Struct, frozen=True):
-    """``label``: the violated property or rule. ``message``: what is wrong, without numbers."""
+    """``label``: the violated property or rule. ``message``: what is wrong, in words."""
 
     label: str
     message: str

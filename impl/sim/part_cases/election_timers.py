@@ -46,7 +46,7 @@ class TimerRun:
         """An operator moves a partition to a broker, or cancels its move."""
         replicas = None if broker is None else [broker]
         self._controller.execute(partial(alter, topics={ELASTIC: {partition: replicas}}))
-        self._changed(started=True)
+        self._started()
 
     def elect(self, partition: int, kind: str) -> None:
         """Somebody asks for an election, perhaps of a partition that does not exist."""
@@ -62,7 +62,7 @@ class TimerRun:
     def drain(self, broker: int) -> None:
         """A broker in controlled shutdown is relieved of its partitions."""
         self._controller.execute(partial(drain, node=broker))
-        self._changed(started=True)
+        self._started()
 
     def balance(self) -> None:
         """The controller elects the first replicas of all partitions (EL-10). No request asks for that."""
@@ -113,14 +113,17 @@ class TimerRun:
         """What the lack of an election violates that is due."""
         for name, wanted in due.items():
             if count[name] < wanted:
-                if self._expected.is_replaced(name):
+                if name in self._expected.replaced:
                     return PartViolation("EL-05", "the timer of an earlier start does not fire")
                 label = "EL-12" if self._profile.timer == "epoch" else "EL-01"
                 return PartViolation(label, "a partition waits for a leader, and no timer asks for its election")
         return None
 
-    def _changed(self, *, started: bool = False) -> None:
-        self._expected.changed(self._rows(), self._controller.now, started=started)
+    def _changed(self) -> None:
+        self._expected.changed(self._rows(), self._controller.now)
+
+    def _started(self) -> None:
+        self._expected.started(self._rows(), self._controller.now)
 
     def _rows(self) -> Rows:
         image = self._controller.image

@@ -46,7 +46,10 @@ class RecommendedTimers:
         self._waits: dict[str, tuple[int, int]] = {}
         """By partition without a leader: its leader epoch, and the begin of its wait."""
 
-    def changed(self, rows: Rows, now: int, *, started: bool) -> None:  # noqa: ARG002 - only BuiltTimers asks for it
+    replaced: frozenset[str] = frozenset()
+    """The partitions of which an older timer goes on beside a newer one: never any."""
+
+    def changed(self, rows: Rows, now: int) -> None:
         """An event has happened, after which the partitions are these."""
         waits = {}
         for name, row in rows.items():
@@ -54,6 +57,9 @@ class RecommendedTimers:
                 epoch, begin = self._waits.get(name, (-1, now))
                 waits[name] = (row.leader_epoch, begin if epoch == row.leader_epoch else now)
         self._waits = waits
+
+    started = changed
+    """A start changes what any event may change."""
 
     def asked(self, name: str) -> None:
         """Somebody asks for an election. Only its success ends the wait, and ``changed`` sees that (EL-13)."""
@@ -71,10 +77,6 @@ class RecommendedTimers:
         for name in names:
             if name in self._waits:
                 self._waits[name] = (self._waits[name][0], now)
-
-    def is_replaced(self, name: str) -> bool:  # noqa: ARG002 - only BuiltTimers has such timers
-        """No older timer of a partition goes on."""
-        return False
 
 
 class BuiltTimer(msgspec.Struct):
@@ -100,20 +102,24 @@ class BuiltTimers:
         self._timers: dict[str, list[BuiltTimer]] = {}
         self._epochs: dict[str, int] = {}
 
-    def changed(self, rows: Rows, now: int, *, started: bool) -> None:
-        """An event has happened, after which the partitions are these. ``started``: it was a start or an eviction."""
+    def started(self, rows: Rows, now: int) -> None:
+        """A start or an eviction has happened, after which the partitions are these."""
         for name, row in rows.items():
-            if started and row.is_elastic and row.leader_epoch > self._epochs.get(name, 0):
+            if row.is_elastic and row.leader_epoch > self._epochs.get(name, 0):
                 self._forget_entries(name)
                 self._timers.setdefault(name, []).append(BuiltTimer(due_at(now)))
-            self._epochs[name] = row.leader_epoch
+        self.changed(rows, now)
+
+    def changed(self, rows: Rows, _: int) -> None:
+        """Another event has happened, after which the partitions are these."""
+        self._epochs = {name: row.leader_epoch for name, row in rows.items()}
 
     def asked(self, name: str) -> None:
         """Somebody asks for an election, whatever the answer will be (EL-04)."""
         for timer in self._timers.get(name, []):
             timer.cut = timer.cut or timer.is_known
 
-    def failed_over(self, now: int) -> None:  # noqa: ARG002 - only RecommendedTimers asks for it
+    def failed_over(self, _: int) -> None:
         """Another controller leads, which has no timers (EL-06)."""
         self._timers.clear()
 
@@ -129,10 +135,10 @@ class BuiltTimers:
                 timer.cut = True
             self._forget_entries(name)
 
-    def is_replaced(self, name: str) -> bool:
-        """Whether a timer of the partition goes on although a newer one was armed (EL-05)."""
-        timers = self._timers.get(name, [])
-        return any(not timer.cut for timer in timers[:-1])
+    @property
+    def replaced(self) -> frozenset[str]:
+        """The partitions of which an older timer goes on although a newer one was armed (EL-05)."""
+        return frozenset(name for name, each in self._timers.items() if any(not timer.cut for timer in each[:-1]))
 
     def _ready(self, name: str, now: int) -> list[BuiltTimer]:
         return [timer for timer in self._timers.get(name, []) if not timer.cut and timer.due <= now]

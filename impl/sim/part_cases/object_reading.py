@@ -42,7 +42,7 @@ class ReadAttempt(msgspec.Struct, eq=False):
     """A read of [``begin``, ``end``) from ``since`` on. ``split``: the end of the part that objects have to give.
 
     ``bar``: why nothing may be read: the stream is missing, or starts above ``begin``; "" if nothing bars the read.
-    ``met``: the obstacles that the read has met so far, of those that ``obstacles`` names.
+    ``met``: the obstacles that the read has met so far, in the words of ``obstacles``.
     """
 
     gate: Gate[list[WalRecord]]

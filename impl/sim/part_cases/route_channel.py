@@ -136,7 +136,7 @@ class ChannelRun:
 
 
 def _stored(record: ChannelRecord) -> StoredRecord:
-    """A record with its epoch and offset; -1 for those that the channel does not tell."""
+    """A record with its epoch and its offset. Each is -1 if the channel does not tell it."""
     epoch = -1 if record.epoch is None else record.epoch
     offset = -1 if record.offset is None else record.offset
     return StoredRecord(int(str(record.name)), record.target, epoch, offset)

@@ -245,7 +245,7 @@ class WalRun:
         if not is_newest and not self._barrier.is_there:
             return
         if offset <= process.floor:
-            self._object("WL-06", "offsets of the WAL start again below those that were acknowledged before")
+            self._object("WL-06", "the WAL gives a record an offset below one that was acknowledged before")
         newer = [each.found for each in self._processes if each.name > process.name and each.found is not None]
         if any(record not in [each for _, each in found] for found in newer):
             self._object("INV-02", "a process acknowledges a record that a newer process has not recovered")
