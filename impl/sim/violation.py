@@ -10,3 +10,13 @@ class PartViolation(msgspec.Struct, frozen=True):
 
     label: str
     message: str
+
+
+class JudgedRun:
+    """Notes the first violation of a run: ``found``."""
+
+    found: PartViolation | None = None
+
+    def violate(self, label: str, message: str) -> None:
+        """Note a violation, unless there was one before."""
+        self.found = self.found or PartViolation(label, message)

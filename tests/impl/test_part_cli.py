@@ -27,14 +27,28 @@ def test_a_rule_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_rule_that_the_part_does_not_have(capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing is violated without it, and the words say that nothing could be."""
     assert main(["simulate", "--part", "balancer-execution", "--seeds", "0..9", "--without", "CA-04"]) == 0
-    assert capsys.readouterr().out.endswith("; what is switched off would have decided something in 0 of them\n")
+    assert capsys.readouterr().out.endswith("; a rule that is switched off would have decided something in 0 of them\n")
+
+
+def test_all_rules_of_an_id(capsys: pytest.CaptureFixture[str]) -> None:
+    """An id stands for all rules of it, as for clusters, and each is named once."""
+    assert main(["simulate", "--part", "wal", "--seeds", "0..9", "--without", "WL-05", "--without", "WL-05"]) == 12
+    assert capsys.readouterr().out.startswith("wal without WL-05.in_order, WL-05.verify: violated with seed ")
 
 
 def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     """The answer as JSON names the seed, the rule and the message."""
     asked = ["simulate", "--part", "balancer-execution", "--seeds", "0..9", "--json"]
     assert main(asked) == 0
-    expected = {"part": "balancer-execution", "without": [], "runs": 10, "lacking": 0, "ended": "", "violation": None}
+    expected = {
+        "part": "balancer-execution",
+        "without": [],
+        "runs": 10,
+        "would_have_decided": 0,
+        "ended_by": None,
+        "violation": None,
+        "exit_code": 0,
+    }
     assert json.loads(capsys.readouterr().out) == expected
     assert main([*asked, "--without", "BG-17"]) == 12
     found = json.loads(capsys.readouterr().out)
@@ -51,7 +65,7 @@ def test_a_limit_is_not_green(capsys: pytest.CaptureFixture[str]) -> None:
     ("given", "error"),
     [
         (["--part", "disk"], "--part disk: there is no such part; choose from balancer-history"),
-        (["--part", "balancer-history", "--without", "XX-01"], "--without XX-01: no rule has this label"),
+        (["--part", "balancer-history", "--without", "XX-01"], "--without: unknown label XX-01; known: "),
         (["--part", "balancer-history", "--brokers", "4"], "--brokers: --part runs a part of a node alone"),
         (["--part", "balancer-history", "--timeline"], "--timeline: --part runs a part of a node alone"),
         (["--part", "balancer-history", "--scenario", "balance"], "--part: it belongs to runs under faults"),

@@ -58,9 +58,12 @@ def _ask(controller: Controller, watch: AnswerWatch, body: Body, now: int) -> No
     expected = watch.expect(controller, body, now)
     outputs = controller.handle(Request(0, 0, body), now)
     watch.executed(expected, controller)
-    for each in [*outputs, *_committed(controller, now)]:
-        if isinstance(each, Reply):
-            watch.answered(expected, each.answers)
+    replies = [each for each in [*outputs, *_committed(controller, now)] if isinstance(each, Reply)]
+    for each in replies:
+        watch.answered(expected, each.answers)
+    answers = sum(len(each.answers) for each in replies)
+    if len(replies) != 1 or (expected is not None and answers < len(expected.items)):
+        watch.found.append(f"{type(body).__name__}: it is not answered, or not all of its items are")
 
 
 def _wake(controller: Controller, watch: AnswerWatch, now: int) -> None:

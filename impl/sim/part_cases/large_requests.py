@@ -17,8 +17,11 @@ TOPIC = "t"
 
 
 def judged(draw: Draw) -> PartViolation | None:
-    """Move about as many partitions as one request may, and some that there are not. Tell whether it is refused."""
-    moves, unknown = CAP + round((2 * draw() - 1) * NEAR), int(draw() * NEAR)
+    """Move about as many partitions as one request may, and some that do not exist.
+
+    Returns what the answer violates; None if nothing.
+    """
+    moves, unknown = CAP + round((2 * draw() - 1) * NEAR), 1 + int(draw() * NEAR)
     controller = Controller()
     brokers = [BrokerRegistration(broker, "active") for broker in (0, 1)]
     rows = [Partition(TOPIC, number, (0,), (0,), 0) for number in range(moves)]

@@ -11,7 +11,7 @@ from itertools import pairwise
 from impl.broker.log_cache import CacheBlock, CacheLimits, LogCache
 from impl.broker.wal_format import WalRecord
 from impl.sim.tape import Draw, one
-from impl.sim.violation import PartViolation
+from impl.sim.violation import JudgedRun, PartViolation
 
 STREAMS, LARGEST = 3, 3_000
 """The number of streams, and the largest payload in bytes."""
@@ -30,11 +30,10 @@ class CachedRecord:
         self.is_committed = False
 
 
-class CacheRun:
+class CacheRun(JudgedRun):
     """A cache, and all records that were put. ``found``: the first violation."""
 
     def __init__(self, draw: Draw) -> None:
-        self.found: PartViolation | None = None
         self._draw = draw
         blocks = 2 + int(draw() * 6)
         self._is_long = draw() < 0.2
@@ -84,7 +83,7 @@ class CacheRun:
         self._cache.archive()
         self._take_blocks()
         if self._cut < len(self._put):
-            self._object("PL-11", "an archived block does not have all records that were put")
+            self.violate("PL-11", "an archived block does not have all records that were put")
 
     def _take_blocks(self) -> None:
         """Take the new blocks, as the uploader does, and judge their records."""
@@ -95,6 +94,10 @@ class CacheRun:
             self._known += 1
             self._archived.append((block, there))
             self._judge_block(block, there)
+        open_records = self._put[self._cut :]
+        streams = {each.record.stream for each in open_records}
+        if sum(each.bytes for each in open_records) >= self._limits.block or len(streams) >= self._limits.streams:
+            self.violate("PL-10", "a cache does not archive a block that is full")
 
     def _commit(self) -> None:
         if not self._archived:
@@ -107,9 +110,9 @@ class CacheRun:
         self._judge_records()
         size, pinned = self._cache.size, sum(each.bytes for each in self._put if not each.is_committed)
         if 10 * size > 9 * self._limits.capacity and size > pinned:
-            self._object("PL-11", "a cache with little room keeps records that are committed")
+            self.violate("PL-11", "a cache with little room keeps records that are committed")
         if left > BLOCKS and left > len(self._archived):
-            self._object("PL-11", "a cache with many blocks keeps one that is committed")
+            self.violate("PL-11", "a cache with many blocks keeps one that is committed")
 
     def _read(self) -> None:
         stream = int(self._draw() * STREAMS)
@@ -118,13 +121,27 @@ class CacheRun:
         found = self._cache.read(stream, begin, end)
         there = self._overlapping(stream, begin, end)
         if found != [each.record for each in there[len(there) - len(found) :]]:
-            self._object("PL-12", "a read of the cache returns other records than the newest ones of its range")
+            self.violate("PL-12", "a read of the cache returns other records than the newest ones of its range")
         if found and (found[-1].end < end or not _is_whole(found)):
-            self._object("PL-12", "a read of the cache has a hole, or ends too early")
+            self.violate("PL-12", "a read of the cache has a hole, or ends too early")
         covers = bool(there) and there[0].record.base <= begin and there[-1].record.end >= end
         whole = covers and _is_whole([each.record for each in there])
         if whole and not any(each.is_committed for each in there) and len(found) < len(there):
-            self._object("PL-11", "a read of the cache misses a record that no commit has covered")
+            self.violate("PL-11", "a read of the cache misses a record that no commit has covered")
+        newest = self._newest_run(stream)
+        if newest and not any(each.is_committed for each in newest) and not found:
+            first, last = newest[0].record, newest[-1].record
+            if begin < first.base < end <= last.end:
+                self.violate("PL-12", "a read of the cache does not find the newest records of its range")
+
+    def _newest_run(self, stream: int) -> list[CachedRecord]:
+        """The records of a stream after its last gap."""
+        found: list[CachedRecord] = []
+        for each in reversed([each for each in self._put if each.record.stream == stream]):
+            if found and each.record.end != found[-1].record.base:
+                break
+            found.append(each)
+        return found[::-1]
 
     def _overlapping(self, stream: int, begin: int, end: int) -> list[CachedRecord]:
         of_stream = (each for each in self._put if each.record.stream == stream)
@@ -134,12 +151,12 @@ class CacheRun:
 
     def _judge_block(self, block: CacheBlock, there: list[CachedRecord]) -> None:
         if block.position != there[-1].position:
-            self._object("PL-11", "an archived block does not carry the WAL offset of its last record")
+            self.violate("PL-11", "an archived block does not carry the WAL offset of its last record")
         for stream, records in block.streams.items():
             if records != [each.record for each in there if each.record.stream == stream]:
-                self._object("PL-10", "the blocks of a cache do not have its records in their order")
+                self.violate("PL-10", "the blocks of a cache do not have its records in their order")
             if len(records) > 1 and records[-1].end - records[0].base > self._limits.widest:
-                self._object("PL-10", "a block has more offsets of a stream than an index can count")
+                self.violate("PL-10", "a block has more offsets of a stream than an index can count")
 
     def _judge_records(self) -> None:
         """A record is found as long as no commit has covered it, and the size is that of the records that are found."""
@@ -148,13 +165,10 @@ class CacheRun:
             record = each.record
             is_there = self._cache.read(record.stream, record.base, record.end) == [record]
             if not is_there and not each.is_committed:
-                self._object("PL-11", "a record that no commit has covered is not in the cache")
+                self.violate("PL-11", "a record that no commit has covered is not in the cache")
             size += each.bytes if is_there else 0
         if size != self._cache.size:
-            self._object("PL-11", "the size of the cache is not that of its records")
-
-    def _object(self, label: str, message: str) -> None:
-        self.found = self.found or PartViolation(label, message)
+            self.violate("PL-11", "the size of the cache is not that of its records")
 
 
 def _is_whole(records: list[WalRecord]) -> bool:

@@ -20,6 +20,7 @@ from impl.errors import E
 from impl.items import CloseItem, CreateItem, OpenItem, TrimItem
 from impl.metadata.image import Image
 from impl.records import ObjectState, StreamState
+from impl.rules import judging
 from impl.sim.tape import Draw, one
 from impl.store.bucket import Bucket
 from impl.store.memory import MemoryStore
@@ -66,7 +67,7 @@ class ObjectCluster:
     def owner(self, stream: int) -> tuple[int, int]:
         """The node that owns a stream, and the epoch."""
         current = self.image.current_range(stream)
-        assert current is not None, "each stream was opened once"
+        assert current is not None, f"stream {stream} has no current range, though it was opened"
         return current.node, self.image.streams[stream].epoch
 
     # Events -----------------------------------------------------------------------------------------------------
@@ -101,7 +102,7 @@ class ObjectCluster:
 
     def _ask(self, body: wire.Body) -> wire.ItemAnswer:
         answer = self.answer(body)
-        assert answer.error is E.NONE, f"{body}: {answer.error}"
+        assert answer.error is E.NONE, f"the controller refuses {type(body).__name__} with {answer.error.name}"
         return answer
 
     def _create(self, node: int) -> None:
@@ -166,6 +167,7 @@ class ObjectCluster:
 
     # Reads ------------------------------------------------------------------------------------------------------
 
+    @judging()
     def readable(self) -> dict[tuple[int, int], int]:
         """By stream and base, the end of each batch that a read of its own returns now, as it was written."""
         tasks = Tasks(self.controller.now)

@@ -156,6 +156,8 @@ class Leadership:
         found = self._run()
         while found is None and self._streams.go_on(self._draw):
             found = self._run()
+        if found is None and self._pending:
+            return PartViolation("LV-07", "a leader does not answer a command, though nothing is under way")
         return found
 
     # Commands ---------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from impl.sim.part_cases.late_store import LateStore
 from impl.sim.part_cases.left_wal import left_objects, left_streams
 from impl.sim.part_cases.recovery_controller import NODE, RecoveryController
 from impl.sim.tape import Draw, one
-from impl.sim.violation import PartViolation
+from impl.sim.violation import JudgedRun, PartViolation
 from impl.store.bucket import Bucket
 from impl.store.interface import Operation, Put
 from impl.tasks import Gate, Tasks
@@ -100,11 +100,10 @@ class RecoveringProcess:
         return list(self.sent.values())
 
 
-class RecoveryRun:
+class RecoveryRun(JudgedRun):
     """The WAL that is left, and the processes that recover it. ``found``: the first violation."""
 
     def __init__(self, draw: Draw) -> None:
-        self.found: PartViolation | None = None
         self._draw = draw
         self._store = LateStore(draw)
         self._streams = left_streams(draw)
@@ -132,11 +131,11 @@ class RecoveryRun:
                 break
             self._advance(last)
         if not last.is_over:
-            self._object("LV-01", "a recovery does not end, though nothing disturbs it")
+            self.violate("LV-01", "a recovery does not end, though nothing disturbs it")
         if any(each.end < each.durable for each in self._streams.values()):
-            self._object("INV-02", "acknowledged records are not committed when the recovery has ended")
+            self.violate("INV-02", "acknowledged records are not committed when the recovery has ended")
         if any(each.kind == "open" for each in self._streams.values()):
-            self._object("RC-05", "a stream is still open when the recovery has ended")
+            self.violate("RC-05", "a stream is still open when the recovery has ended")
         self._is_violated()
 
     def _is_violated(self) -> bool:
@@ -183,7 +182,7 @@ class RecoveryRun:
     def _deliver(self, process: RecoveringProcess, number: int) -> None:
         operation = process.sent.pop(number)
         if process.is_late and isinstance(operation, Put) and operation.key == RESERVATION:
-            self._object("WL-10", "a process takes the WAL from a newer one of which the registry tells")
+            self.violate("WL-10", "a process takes the WAL from a newer one of which the registry tells")
         was_over = process.is_over
         process.tasks.answer(number, self._store.deliver(operation))
         process.run()
@@ -240,9 +239,6 @@ class RecoveryRun:
         process = self._process()
         if process is not None:
             self._store.late += process.crash()
-
-    def _object(self, label: str, message: str) -> None:
-        self.found = self.found or PartViolation(label, message)
 
 
 _STEPS: tuple[Callable[[RecoveryRun], None], ...] = (

@@ -19,7 +19,7 @@ from impl.records import (
     NodeWALUncommittedOffsets,
     UncommittedOffsets,
 )
-from impl.sim.violation import PartViolation
+from impl.sim.violation import JudgedRun
 from impl.store.memory import MemoryStore
 
 NODE = 3
@@ -44,11 +44,10 @@ class RecoveredStream(msgspec.Struct):
         return self.batches[-1].end if self.batches else 0
 
 
-class RecoveryController:
+class RecoveryController(JudgedRun):
     """``log``: the metadata that the processes learn. ``found``: the first violation."""
 
     def __init__(self, objects: MemoryStore, streams: dict[int, RecoveredStream], epoch: int) -> None:
-        self.found: PartViolation | None = None
         self.streams = streams
         self._objects = objects
         self._newest = (epoch, False)
@@ -104,7 +103,7 @@ class RecoveryController:
         stream = self.streams[number]
         if stream.kind == "open":
             if stream.end < stream.durable:
-                self._object("RC-05", "a recovery closes a stream before it has committed its records")
+                self.violate("RC-05", "a recovery closes a stream before it has committed its records")
             stream.kind = "closed"
         return E.NONE
 
@@ -125,26 +124,23 @@ class RecoveryController:
         """Add what an object has of a stream. A reader finds the records one behind the other (INV-13)."""
         stream, data = self.streams[number], self._objects.objects.get(object_key(object_id))
         if stream.kind not in ("open", "sealed"):
-            return self._object("RC-02", "a recovery commits records of a stream that it does not have to recover")
+            return self.violate("RC-02", "a recovery commits records of a stream that it does not have to recover")
         if data is None:
-            return self._object("RC-04", "a recovery commits an object that is not stored")
+            return self.violate("RC-04", "a recovery commits an object that is not stored")
         for block in decode_index(data, len(data)).streams.get(number, []):
             for record in decode_block(block, data[block.position : block.position + block.size]):
                 self._add_record(stream, record)
         if self.found is None and (start >= end or stream.end != end):
-            self._object("RC-02", "a recovery commits a range that its object does not have")
+            self.violate("RC-02", "a recovery commits a range that its object does not have")
         return None
 
     def _add_record(self, stream: RecoveredStream, record: WalRecord) -> None:
         if record.base > stream.end:
-            self._object("RC-02", "a recovery commits a record behind a gap")
+            self.violate("RC-02", "a recovery commits a record behind a gap")
         elif record.base < stream.end:
-            self._object("RC-02", "a recovery commits offsets a second time")
+            self.violate("RC-02", "a recovery commits offsets a second time")
         elif record.end > stream.durable:
-            self._object("ND-03", "a recovery commits records above the end of a stream")
+            self.violate("ND-03", "a recovery commits records above the end of a stream")
         elif record not in stream.batches:
-            self._object("INV-02", "a recovery commits another record in place of an acknowledged one")
+            self.violate("INV-02", "a recovery commits another record in place of an acknowledged one")
         stream.end = record.end
-
-    def _object(self, label: str, message: str) -> None:
-        self.found = self.found or PartViolation(label, message)

@@ -1,7 +1,7 @@
 """The parts of nodes that have runs of their own: for each, who judges a run that is drawn from a seed.
 
-A run of a cluster reaches some rules seldom or never, and shows of others nothing, since more rules protect the same
-data. A run of the part alone reaches them by the thousand. What judges it shares no code with the part.
+A run of a cluster reaches some rules seldom or never, and shows nothing of others, since more rules protect the same
+data. A run of the part alone reaches them by the thousand. Its judge does not use the code that decides.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from impl.broker.wal import Wal
 from impl.broker.wal_format import WalRecord
 from impl.sim.part_cases.storage_world import StorageWal, StorageWriter
 from impl.sim.tape import Draw, one
-from impl.sim.violation import PartViolation
+from impl.sim.violation import JudgedRun, PartViolation
 from impl.tasks import FailedError, Gate, Tasks
 
 STREAMS, STEPS, LARGEST = 3, 100, 3_000
@@ -43,11 +43,10 @@ class StorageForce(msgspec.Struct, frozen=True):
     gate: Gate[None]
 
 
-class StorageRun:
+class StorageRun(JudgedRun):
     """A storage, what surrounds it, and what its clients know. ``found``: the first violation."""
 
     def __init__(self, draw: Draw) -> None:
-        self.found: PartViolation | None = None
         self._draw = draw
         capacity = 8_000 + int(draw() * 16_000)
         limits = CacheLimits(block=int(capacity * (0.1 + 0.4 * draw())), capacity=capacity)
@@ -68,7 +67,7 @@ class StorageRun:
         self._next = [0] * STREAMS
         self._flush: Gate[None] | None = None
         """The upload of everything, if the shutdown has begun."""
-        self._is_late = self._has_failed = False
+        self._has_acked_late = self._has_failed = False
 
     # What happens -------------------------------------------------------------------------------------------------
 
@@ -85,16 +84,16 @@ class StorageRun:
             self._end_all()
             if self.found is not None:
                 return
-        if self._is_late:
-            self._object("PL-01", "an append is acknowledged that came after the begin of the shutdown")
+        if self._has_acked_late:
+            self.violate("PL-01", "an append is acknowledged that came after the begin of the shutdown")
         if not self._is_over():
-            self._object("PL-01", "an append or an upload never ends, though the WAL and the store work")
+            self.violate("PL-01", "an append or an upload never ends, though the WAL and the store work")
 
     def _settle(self, ms: int) -> None:
         before, is_full = len(self._wal.log), sum(map(_bytes, self._uncommitted())) >= self._capacity
         self._tasks.run(self._tasks.now + ms)
         if is_full and len(self._wal.log) > before:
-            self._object("PL-01", "the WAL gets an append while the cache is full of records in no object")
+            self.violate("PL-01", "the WAL gets an append while the cache is full of records in no object")
         self._look()
 
     def _append(self) -> None:
@@ -143,7 +142,7 @@ class StorageRun:
         return not self._waiting and (self._wal.is_fenced or (ended and not self._forces))
 
     def _halt(self, _: str) -> None:
-        self._object("PL-23", "the process halts, though no upload has failed")
+        self.violate("PL-23", "the process halts, though no upload has failed")
 
     def _fail(self) -> None:
         self._has_failed = True
@@ -158,15 +157,15 @@ class StorageRun:
         committed = self._committed()
         for each in self._acked:
             if _key(each) not in committed and self._cache.read(each.stream, each.base, each.end) != [each]:
-                self._object("PL-11", "an acknowledged record is neither in an object nor in the cache")
+                self.violate("PL-11", "an acknowledged record is neither in an object nor in the cache")
         for force in [each for each in self._forces if each.gate.happened]:
             if any(_key(each) not in committed for each in force.records):
-                self._object(
+                self.violate(
                     "PL-24", "a forced upload has ended, and an acknowledged record of its stream is in no object"
                 )
             self._forces.remove(force)
         if self._flush is not None and self._flush.happened and self._uncommitted():
-            self._object("PL-26", "the shutdown has uploaded everything, and an acknowledged record is in no object")
+            self.violate("PL-26", "the shutdown has uploaded everything, and an acknowledged record is in no object")
 
     def _judge_appends(self) -> None:
         durable = {_key(record) for record, _ in self._wal.log[: self._wal.durable]}
@@ -176,27 +175,27 @@ class StorageRun:
             key, error = _key(append.record), _error(append.gate)
             if error is None:
                 self._acked.append(append.record)
-                self._is_late = self._is_late or append.is_late
+                self._has_acked_late = self._has_acked_late or append.is_late
                 if key not in durable:
-                    self._object("PL-03", "an append is acknowledged before the WAL has it")
+                    self.violate("PL-03", "an append is acknowledged before the WAL has it")
             elif isinstance(error, ShutdownError):
                 if key in given or not append.is_late:
-                    self._object(
+                    self.violate(
                         "PL-01", "an append is refused as never done, and it is in the WAL, or nothing shuts down"
                     )
             elif not (self._wal.is_fenced and self._has_failed):
-                self._object("PL-04", "an append fails although the WAL works, or the failure closes no stream")
+                self.violate("PL-04", "an append fails although the WAL works, or the failure closes no stream")
 
     def _judge_order(self) -> None:
         """Appends reach the WAL in their order. Uploads begin one after the other, and are committed in this order."""
         given = [_key(record) for record, _ in self._wal.log]
         if given != [key for each in self._appends if (key := _key(each.record)) in set(given)]:
-            self._object("PL-01", "an append overtakes another one that waits for room")
+            self.violate("PL-01", "an append overtakes another one that waits for room")
         if self._writer.preparing > 1 or self._writer.committed != list(range(len(self._writer.committed))):
-            self._object("PL-22", "the uploads do not begin and end in the order of their records")
+            self.violate("PL-22", "the uploads do not begin and end in the order of their records")
         begun = [_key(record) for block in self._writer.prepared for record in block]
         if len(begun) > len(set(begun)):
-            self._object("PL-21", "a record is uploaded twice")
+            self.violate("PL-21", "a record is uploaded twice")
 
     def _judge_early_upload(self) -> None:
         """PL-20. Everything is being uploaded once four fifths of the capacity hold records in no object."""
@@ -205,12 +204,12 @@ class StorageRun:
         # While an upload prepares, the next one waits for it.
         is_full = not self._writer.preparing and 5 * sum(map(_bytes, left)) > 4 * self._capacity
         if is_full and any(_key(each) not in begun for each in left):
-            self._object("PL-20", "a cache with little room does not upload all of its records")
+            self.violate("PL-20", "a cache with little room does not upload all of its records")
 
     def _judge_trim(self, offset: int) -> None:
         committed = self._committed()
         if any(place <= offset and _key(record) not in committed for record, place in self._wal.log):
-            self._object("PL-25", "the WAL drops a record that is in no object")
+            self.violate("PL-25", "the WAL drops a record that is in no object")
 
     def _committed(self) -> set[tuple[int, int]]:
         return {_key(each) for number in self._writer.committed for each in self._writer.prepared[number]}
@@ -219,9 +218,6 @@ class StorageRun:
         """The acknowledged records that are in no object."""
         committed = self._committed()
         return [each for each in self._acked if _key(each) not in committed]
-
-    def _object(self, label: str, message: str) -> None:
-        self.found = self.found or PartViolation(label, message)
 
 
 def _key(record: WalRecord) -> tuple[int, int]:

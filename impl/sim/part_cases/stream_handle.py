@@ -31,7 +31,7 @@ from impl.sim.part_cases.handle_world import (
     has_succeeded,
 )
 from impl.sim.tape import Draw, one
-from impl.sim.violation import PartViolation
+from impl.sim.violation import JudgedRun, PartViolation
 from impl.tasks import Gate, Tasks
 
 STREAM, START, NEXT = 7, 4, 10
@@ -40,11 +40,10 @@ STEPS, ROUNDS, TIMEOUT_MS = 60, 200, 61_000
 """The most steps of a run, the most rounds of its end, and a time after which a call is sent again."""
 
 
-class HandleRun:
+class HandleRun(JudgedRun):
     """A handle, its ``storage``, what else surrounds it, and what its clients know. ``found``: the first violation."""
 
     def __init__(self, draw: Draw) -> None:
-        self.found: PartViolation | None = None
         self._draw = draw
         self._fast = draw() < 0.5
         self._tasks = tasks = Tasks()
@@ -87,7 +86,7 @@ class HandleRun:
             self._end_all()
             if self.found is not None:
                 return
-        self._object("CL-07", "an operation of the handle never ends, though everything that it waits for has ended")
+        self.violate("CL-07", "an operation of the handle never ends, though everything that it waits for has ended")
 
     def settle(self, ms: int = 0) -> None:
         """Let the handle work, and look at what it has sent and answered."""
@@ -170,12 +169,12 @@ class HandleRun:
             gate = self._handle.append(count, payload)
         except RefusedError as refused:
             if count and not self._may_be_closed(refused.error):
-                self._object("CL-02", "an open handle refuses an append")
+                self.violate("CL-02", "an open handle refuses an append")
             return
         if not count:
-            self._object("CL-02", "the handle accepts a batch without records")
+            self.violate("CL-02", "the handle accepts a batch without records")
         if self._closing is not None:
-            self._object("CL-07", "the handle accepts an append after its close began")
+            self.violate("CL-07", "the handle accepts an append after its close began")
         self._appends.append(HandleAppend(count, payload, gate))
 
     def _fetch(self) -> None:
@@ -187,16 +186,16 @@ class HandleRun:
             gate = self._handle.fetch(begin, end)
         except RefusedError as refused:
             if refused.error is E.OFFSET_OUT_OF_RANGE_BOUNDS and begin >= asked and end <= self._end:
-                self._object("CL-05", "the handle refuses a read of acknowledged batches that nobody trims")
+                self.violate("CL-05", "the handle refuses a read of acknowledged batches that nobody trims")
             if refused.error is not E.OFFSET_OUT_OF_RANGE_BOUNDS and not self._may_be_closed(refused.error):
-                self._object("CL-05", "an open handle refuses a read")
+                self.violate("CL-05", "an open handle refuses a read")
             return
         if begin < trimmed:
-            self._object("CL-06", "the handle accepts a read below a confirmed trim")
+            self.violate("CL-06", "the handle accepts a read below a confirmed trim")
         if end > self._end:
-            self._object("CL-05", "the handle accepts a read above the acknowledged batches")
+            self.violate("CL-05", "the handle accepts a read above the acknowledged batches")
         if self._has_failed or self._closing is not None:
-            self._object("CL-04" if self._has_failed else "CL-07", "a handle that is fenced or closed accepts a read")
+            self.violate("CL-04" if self._has_failed else "CL-07", "a handle that is fenced or closed accepts a read")
         there = [each for each in self._acked if each[0] < end and each[0] + each[1] > begin]
         self._fetches.append(HandleFetch(begin, there if begin < end else [], gate))
 
@@ -209,10 +208,10 @@ class HandleRun:
             gate = self._handle.trim(to)
         except RefusedError:
             if to <= self._end:
-                self._object("CL-06", "the handle refuses a trim of acknowledged batches")
+                self.violate("CL-06", "the handle refuses a trim of acknowledged batches")
             return
         if to > self._end:
-            self._object("CL-06", "the handle accepts a trim above the acknowledged batches")
+            self.violate("CL-06", "the handle accepts a trim above the acknowledged batches")
         self._trims.append(HandleTrim(to, gate))
 
     def _close(self) -> None:
@@ -240,47 +239,44 @@ class HandleRun:
             if has_succeeded(fetch.gate):
                 batches = [(each.base, each.count, each.payload) for each in fetch.gate.result()]
                 if batches != fetch.batches:
-                    self._object("INV-13", "a read does not return the acknowledged batches of its range")
+                    self.violate("INV-13", "a read does not return the acknowledged batches of its range")
         for place, trim in enumerate(self._trims):
             # After a refused trim the handle keeps its own start (AM-14), so a lower trim has nothing to do.
             refused = any(each.to > trim.to and has_failed(each.gate) for each in self._trims[:place])
             if has_succeeded(trim.gate) and self._controller.start < trim.to and not refused:
-                self._object("CL-06", "the handle confirms a trim that the controller has not made")
+                self.violate("CL-06", "the handle confirms a trim that the controller has not made")
 
     def _judge_ack(self, append: HandleAppend) -> None:
         batch = (append.gate.result(), append.count, append.payload)
         if batch not in [(each.base, each.count, each.payload) for each in self.storage.log]:
-            self._object("CL-03", "the handle acknowledges a batch that the storage does not have")
+            self.violate("CL-03", "the handle acknowledges a batch that the storage does not have")
         if batch[0] != self._end:
-            self._object("INV-13", "an acknowledged batch does not begin where the one before it ends")
+            self.violate("INV-13", "an acknowledged batch does not begin where the one before it ends")
         if self._has_sent_close:
-            self._object("CL-07", "the handle acknowledges a batch after it has asked for the close")
+            self.violate("CL-07", "the handle acknowledges a batch after it has asked for the close")
         self._acked.append(batch)
 
     def _judge_trim(self, number: int, body: wire.TrimStreams) -> None:
         """A trim that has not ended must not arrive after a later one, and no read may still need what it drops."""
         to = body.items[0].to
         if not self._senders[number].gate.happened and to < self._controller.start:
-            self._object(
+            self.violate(
                 "CL-06", "the controller gets a trim to below the start that another trim of the handle has set"
             )
         if any(each.begin < to for each in self._fetches):
-            self._object("CL-06", "the controller trims what a read of the handle still needs")
+            self.violate("CL-06", "the controller trims what a read of the handle still needs")
 
     def _judge_close(self, body: wire.CloseStreams) -> None:
         self._look()
         (item,) = body.items
         self._has_sent_close = True
         if self._appends and not self._is_forced:
-            self._object("CL-07", "the handle asks for the close while an append is under way")
+            self.violate("CL-07", "the handle asks for the close while an append is under way")
         if (self._uploads.begun if self._fast else self._uploads.done) < len(self._acked):
-            self._object("CL-08", "the handle asks for the close before it uploads what it has acknowledged")
+            self.violate("CL-08", "the handle asks for the close before it uploads what it has acknowledged")
         durable = max([NEXT, *(each.end for each in self.storage.log)])
         if self._fast and not self._end <= item.end <= durable:
-            self._object("CL-08", "a close names an end below acknowledged batches, or above durable ones")
-
-    def _object(self, label: str, message: str) -> None:
-        self.found = self.found or PartViolation(label, message)
+            self.violate("CL-08", "a close names an end below acknowledged batches, or above durable ones")
 
 
 _STEPS: tuple[Callable[[HandleRun], None], ...] = (

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import msgspec
-
 from impl.broker.wal import OverCapacityError, WalLimits
 from impl.broker.wal_format import WalRecord
 from impl.sim.part_cases.handle_world import has_failed, has_succeeded
 from impl.sim.part_cases.late_store import LateStore
-from impl.sim.part_cases.wal_processes import NODE, WalAppend, WalBarrier, WalProcess, WalTrim
+from impl.sim.part_cases.wal_processes import NODE, AckedRecord, WalAppend, WalBarrier, WalProcess, WalTrim
 from impl.sim.tape import Draw, one
-from impl.sim.violation import PartViolation
+from impl.sim.violation import JudgedRun, PartViolation
 from impl.store.interface import Put
 from impl.tasks import FailedError
 
@@ -25,24 +23,14 @@ STEPS, LAST_ROUNDS = 120, 400
 """The most steps of a run, and the most rounds of its last process."""
 PROCESSES, STREAMS, LONGEST = 7, 3, 40
 """The most processes before the last one, the number of streams, and the most bytes of a payload."""
-FRAME = 40
-"""The bytes of a record besides its payload: two integers of 4 bytes, and four of 8 bytes (WL-02)."""
-SLOT = 64 << 20
-"""The bytes to which the end of an object is aligned (WL-02)."""
+FRAME, SLOT = 2 * 4 + 4 * 8, 64 << 20
+"""The bytes of a record besides its payload, and the bytes to which the end of an object is aligned (WL-02)."""
 
 
-class AckedRecord(msgspec.Struct, frozen=True):
-    """A record that a process has acknowledged, and its offset."""
-
-    name: tuple[int, bool]
-    offset: int
-
-
-class WalRun:
+class WalRun(JudgedRun):
     """The processes, and what their callers know. ``found``: the first violation."""
 
     def __init__(self, draw: Draw) -> None:
-        self.found: PartViolation | None = None
         self._draw = draw
         self._store = LateStore(draw)
         self._barrier = WalBarrier(is_there=draw() < 0.5)
@@ -93,7 +81,26 @@ class WalRun:
             else:
                 last.wait()
         if not last.is_ready:
-            self._object("WL-03", "the newest process cannot take the WAL over, though nothing disturbs it")
+            self.violate("WL-03", "the newest process cannot take the WAL over, though nothing disturbs it")
+            return
+        self._end(last)
+
+    def _end(self, last: WalProcess) -> None:
+        """The last process appends a record and trims it. Nothing disturbs it, so both end."""
+        self._names += 1
+        self._append_one(last, WalRecord(0, last.name[0], self._names, 1, b""))
+        last.run()
+        self._settle_one(last)
+        self._look()
+        if not last.acked:
+            self.violate("WL-05", "the newest process does not acknowledge a record, though nothing disturbs it")
+            return
+        last.trims.append(WalTrim(last.acked[-1], last.wal.trim(last.acked[-1])))
+        last.run()
+        self._settle_one(last)
+        self._look()
+        if last.trims:
+            self.violate("WL-06", "a trim never ends, though nothing disturbs it")
 
     def _begin(self, name: tuple[int, bool]) -> None:
         equals = [each for each in self._processes if each.name == name]
@@ -181,7 +188,7 @@ class WalRun:
         process.run()
         puts = [each for each in process.sent.values() if isinstance(each, Put) and each.key.startswith("wal/")]
         if len(puts) > self._limits.in_flight:
-            self._object("WL-04", "the WAL puts more objects at once than it may")
+            self.violate("WL-04", "the WAL puts more objects at once than it may")
 
     def _append_one(self, process: WalProcess, record: WalRecord) -> None:
         waiting = sum(FRAME + len(each.record.payload) for each in process.appends if not each.gate.happened)
@@ -192,12 +199,12 @@ class WalRun:
             process.appends.append(WalAppend(record, process.wal.append(record)))
         except OverCapacityError:
             if waiting + markers + size <= limit:
-                self._object("WL-04", "the WAL refuses an append for which there is room")
+                self.violate("WL-04", "the WAL refuses an append for which there is room")
             return
         except FailedError:
             return
         if waiting + size > limit:
-            self._object("WL-04", "the WAL accepts an append beyond the limit of the bytes that wait")
+            self.violate("WL-04", "the WAL accepts an append beyond the limit of the bytes that wait")
 
     def _trim(self) -> None:
         process = self._process()
@@ -239,16 +246,16 @@ class WalRun:
 
     def _ack(self, process: WalProcess, record: WalRecord, offset: int) -> None:
         if process.meets_newer:
-            self._object("WL-03", "a process acknowledges a record, though the WAL had an object of a newer one before")
+            self.violate("WL-03", "a process acknowledges a record, though the WAL had an object of a newer one before")
         is_newest = process.name == max(each.name for each in self._processes)
         # Without a controller an older process may have the WAL as long as the newer one has put no object.
         if not is_newest and not self._barrier.is_there:
             return
         if offset <= process.floor:
-            self._object("WL-06", "the WAL gives a record an offset below one that was acknowledged before")
-        newer = [each.found for each in self._processes if each.name > process.name and each.found is not None]
+            self.violate("WL-06", "the WAL gives a record an offset below one that was acknowledged before")
+        newer = [each.recovered for each in self._processes if each.name > process.name and each.recovered is not None]
         if any(record not in [each for _, each in found] for found in newer):
-            self._object("INV-02", "a process acknowledges a record that a newer process has not recovered")
+            self.violate("INV-02", "a process acknowledges a record that a newer process has not recovered")
         self._highest = max(self._highest, offset)
         process.acked.append(offset)
         if not newer and offset > self._asked:
@@ -256,29 +263,26 @@ class WalRun:
 
     def _take_over(self, process: WalProcess) -> None:
         """A process has recovered the WAL. It trims what it has found."""
-        assert process.found is not None, "the process has told what it has found"
+        assert process.recovered is not None, "the process has told what it has found"
         self._look()
-        offsets = [offset for offset, _ in process.found]
+        offsets = [offset for offset, _ in process.recovered]
         if offsets != sorted(set(offsets)):
-            self._object("WL-07", "a recovery does not find the records in the order of their offsets")
-        names = [record.base for _, record in process.found]
+            self.violate("WL-07", "a recovery does not find the records in the order of their offsets")
+        names = [record.base for _, record in process.recovered]
         if len(names) != len(set(names)) and not self._has_equals:
-            self._object("WL-07", "a recovery finds a record twice")
-        if any(self._appended.get(record.base) != record for _, record in process.found):
-            self._object("WL-02", "a recovery finds a record that nobody has appended")
+            self.violate("WL-07", "a recovery finds a record twice")
+        if any(self._appended.get(record.base) != record for _, record in process.recovered):
+            self.violate("WL-02", "a recovery finds a record that nobody has appended")
         if offsets and offsets[0] <= self._trimmed and not self._has_equals:
-            self._object("WL-06", "a recovery finds a record though its trim was confirmed")
-        there = {record.base: offset for offset, record in process.found}
+            self.violate("WL-06", "a recovery finds a record though its trim was confirmed")
+        there = {record.base: offset for offset, record in process.recovered}
         # A process that still recovers the WAL when a newer one has it finds nothing that the newer one acknowledges.
         wanted = {name: each.offset for name, each in self._kept.items() if each.name <= process.name}
         if any(there.get(name) != offset for name, offset in wanted.items()):
-            self._object("INV-02", "a recovery does not find an acknowledged record that nobody has trimmed")
+            self.violate("INV-02", "a recovery does not find an acknowledged record that nobody has trimmed")
         # Without a controller an older process may take the WAL over, and trim what it has found.
         for name in {*wanted, *(() if self._barrier.is_there else there)}:
             self._kept.pop(name, None)
-
-    def _object(self, label: str, message: str) -> None:
-        self.found = self.found or PartViolation(label, message)
 
 
 _STEPS: tuple[Callable[[WalRun], None], ...] = (

@@ -14,7 +14,7 @@ from impl.store.interface import Operation
 from impl.tasks import Gate, Tasks
 
 NODE = 3
-Found = list[tuple[int, WalRecord]]
+RecoveredRecords = list[tuple[int, WalRecord]]
 """What a recovery finds: records with their offsets, in order."""
 
 
@@ -23,6 +23,13 @@ class WalAppend(msgspec.Struct, frozen=True):
 
     record: WalRecord
     gate: Gate[int]
+
+
+class AckedRecord(msgspec.Struct, frozen=True):
+    """The offset of a record that a process has acknowledged. ``name``: the process."""
+
+    name: tuple[int, bool]
+    offset: int
 
 
 class WalTrim(msgspec.Struct, frozen=True):
@@ -51,7 +58,7 @@ class WalProcess:
     """A process of the node with an epoch, or a failover worker in its place.
 
     ``sent``: what has not arrived, by number; None is a registration. ``meets_newer``: the WAL had an object of a newer
-    process when this one began. ``floor``: the largest offset that was acknowledged by then. ``found``: the records
+    process when this one began. ``floor``: the largest offset that was acknowledged by then. ``recovered``: the records
     that its recovery has found; None before. ``acked``: the offsets that it has acknowledged, in order.
     """
 
@@ -61,19 +68,19 @@ class WalProcess:
         barrier: WalBarrier,
         name: tuple[int, bool],
         limits: WalLimits,
-        recovered: Callable[[WalProcess], None],
+        take_over: Callable[[WalProcess], None],
     ) -> None:
         self.name = name
         self.sent: dict[int, Operation | None] = {}
         self.meets_newer = self.is_ready = False
         self.is_alive = True
         self.floor = -1
-        self.found: Found | None = None
+        self.recovered: RecoveredRecords | None = None
         self.appends: list[WalAppend] = []
         self.trims: list[WalTrim] = []
         self.acked: list[int] = []
         self.tasks = Tasks()
-        self._store, self._barrier, self._recovered = store, barrier, recovered
+        self._store, self._barrier, self._take_over = store, barrier, take_over
         epoch, failover = name
         bucket = Bucket(self.tasks, lambda number, operation: (number, operation))
         self.wal = Wal(self.tasks, bucket, NODE, epoch, failover=failover, limits=limits)
@@ -85,14 +92,14 @@ class WalProcess:
         if not await self.tasks.ask(lambda number: (number, None)):
             raise FencedError("the controller knows a newer process")
         await self.wal.verify()
-        found: Found = []
+        found: RecoveredRecords = []
 
         async def visit(offset: int, record: WalRecord) -> None:
             found.append((offset, record))
 
         await self.wal.recover(visit)
-        self.found = found
-        self._recovered(self)
+        self.recovered = found
+        self._take_over(self)
         await self.wal.reset().wait()
         self.is_ready = True
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from impl.rules import without
+from impl.rules import decided, missed, without
 from impl.sim.part_cases.compacting import judged
 from impl.sim.part_cases.object_cluster import ObjectCluster
 from impl.sim.part_cases.registry import judged_run
@@ -53,3 +53,13 @@ def test_a_merge_believes_an_object_that_ends_before_it_begins(monkeypatch: pyte
     monkeypatch.setattr(ObjectCluster, "has_backward_blocks", False)
     found = {judged(stream(seed, PART)) for seed in range(470, 480)}
     assert found == {None, PartViolation("CP-02", "a compaction loses a batch that could be read")}
+
+
+def test_the_judge_decides_nothing() -> None:
+    """It reads with the reader of the broker, whose rules belong to the part object-reading."""
+    before = decided["PL-13.gap"]
+    with without("PL-13.gap"):
+        found = [judged_run(PART, seed) for seed in range(50)]
+        assert not missed
+    assert found == [judged_run(PART, seed) for seed in range(50)]
+    assert decided["PL-13.gap"] == before

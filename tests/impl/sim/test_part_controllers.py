@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
+from impl.controller.node import Controller
 from impl.rules import without
 from impl.sim.part_cases import large_requests, object_clock
 from impl.sim.part_cases.registry import PARTS, judged_run
 from impl.sim.tape import stream
+from impl.wire import Input, Output, Reply
+from tests.impl.sim.part_findings import findings
 
 
 @pytest.mark.parametrize(
@@ -73,3 +77,17 @@ def test_an_exception_ends_no_command(monkeypatch: pytest.MonkeyPatch) -> None:
     found = judged_run("controller", 0)
     assert found is not None
     assert (found.label, found.message) == ("node error", "KeyError: 'x'")
+
+
+@pytest.mark.parametrize("answered", [False, True])
+def test_a_controller_without_answers_is_noticed(answered: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It sends no reply, or one without the answers to its items."""
+    whole = Controller.handle
+
+    def handle(controller: Controller, message: Input, now: int) -> list[Output]:
+        outputs = whole(controller, message, now)
+        emptied = [msgspec.structs.replace(each, answers=()) if isinstance(each, Reply) else each for each in outputs]
+        return emptied if answered else [each for each in outputs if not isinstance(each, Reply)]
+
+    monkeypatch.setattr(Controller, "handle", handle)
+    assert any("it is not answered, or not all of its items are" in each for each in findings("controller", 40))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from impl.broker import log_cache
-from impl.broker.log_cache import CacheBlock, LogCache
+from impl.broker.log_cache import CacheBlock, CacheLimits, LogCache
+from impl.broker.wal_format import WalRecord
 from impl.rules import without
 from impl.sim.part_cases.registry import judged_run
 from impl.sim.violation import PartViolation
@@ -53,4 +55,28 @@ def test_a_block_that_is_too_wide_is_refused(monkeypatch: pytest.MonkeyPatch) ->
     """PL-10. An index could not count the offsets of the block."""
     monkeypatch.setattr(CacheBlock, "has_room", lambda *_: True)
     wanted = PartViolation("PL-10", "a block has more offsets of a stream than an index can count")
+    assert set(_found()) == {None, wanted}
+
+
+def test_a_cache_that_archives_no_full_block_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PL-10. Neither the bytes of a block nor the number of its streams end it."""
+    whole = LogCache.__init__
+
+    def unlimited(cache: LogCache, limits: CacheLimits) -> None:
+        whole(cache, msgspec.structs.replace(limits, block=1 << 40, streams=1 << 40))
+
+    monkeypatch.setattr(LogCache, "__init__", unlimited)
+    assert PartViolation("PL-10", "a cache does not archive a block that is full") in _found()
+
+
+def test_a_cache_that_reads_no_part_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PL-12. The newest records of a range are there, and the read returns none of them."""
+    whole = LogCache.read
+
+    def read(cache: LogCache, stream: int, begin: int, end: int) -> list[WalRecord]:
+        found = whole(cache, stream, begin, end)
+        return found if found and found[0].base <= begin else []
+
+    monkeypatch.setattr(LogCache, "read", read)
+    wanted = PartViolation("PL-12", "a read of the cache does not find the newest records of its range")
     assert set(_found()) == {None, wanted}

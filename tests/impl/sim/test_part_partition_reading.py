@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 
+from impl.broker.messages import Command, Consume, FindLeaders, OfPartition, Produce
 from impl.broker.partition import log, opening
+from impl.broker.partition.api import Api
 from impl.rules import without
 from impl.sim.part_cases import partition_reading
 from impl.sim.part_cases.leader_streams import META, DurableStream, has_clean_flag, write_older_flag
 from impl.sim.part_cases.registry import judged_run
+from impl.tasks import Gate
 from tests.impl.sim.part_findings import findings
 
 PART = "partition-reading"
@@ -95,3 +98,18 @@ def test_the_flag_of_an_older_version() -> None:
     write_older_flag(meta, 3)
     assert has_clean_flag(meta)
     assert (meta.records[0].stream, meta.end) == (META, 1)
+
+
+@pytest.mark.parametrize("body", [Consume, Produce, FindLeaders])
+def test_a_command_without_an_answer_is_noticed(body: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A leader that does what it is asked for, and never says so."""
+    whole = Api._do
+
+    async def silent(api: Api, command: Command, asked: OfPartition) -> dict[str, object]:
+        done = await whole(api, command, asked)
+        if isinstance(asked, body):
+            await Gate[None](api._tasks).wait()
+        return done
+
+    monkeypatch.setattr(Api, "_do", silent)
+    assert "LV-07: a leader does not answer a command, though nothing is under way" in findings(PART, 40)

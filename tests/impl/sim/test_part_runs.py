@@ -9,7 +9,7 @@ from impl.sim.part_cases.registry import PARTS, judged_run
 from impl.sim.tape import stream
 from impl.sim.violation import PartViolation
 
-LONG = {"object-clock": 3, "large-request": 1}
+LONG = {"object-clock": 3, "large-request": 3}
 """The parts whose runs take long."""
 SEEDS = dict.fromkeys(PARTS, 400) | {"controller": 1_000, "stream-handle": 1_000} | LONG
 """By part: how many runs are made."""

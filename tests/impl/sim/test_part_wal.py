@@ -13,7 +13,8 @@ from impl.sim.part_cases.wal_processes import WalProcess
 from impl.sim.tape import stream
 from impl.store.bucket import Bucket
 from impl.store.interface import Delete, Operation, Put
-from impl.tasks import Tasks
+from impl.tasks import Gate, Tasks
+from tests.impl.sim.part_findings import findings
 
 
 @pytest.mark.parametrize(
@@ -28,7 +29,7 @@ from impl.tasks import Tasks
     ],
 )
 def test_a_missing_rule_is_found(label: str, seeds: range, violated: set[str]) -> None:
-    """Some of the first 500 runs shows the rule, with the property that it protects."""
+    """Some run with these seeds violates the property that the rule protects, and none violates another one."""
     with without(label):
         found = [judged_run("wal", seed) for seed in seeds]
     labels = {each.label for each in found if each is not None}
@@ -108,3 +109,17 @@ def test_a_trim_without_room_is_not_remembered() -> None:
         wal.trim(60)
     tasks.run(0)
     assert {decode_header(each.data).trim for each in sent} == {-1}
+
+
+def test_a_wal_that_ends_no_append_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """WL-05. At the end of a run nothing disturbs the newest process."""
+    monkeypatch.setattr(Wal, "append", lambda wal, _: Gate(wal._tasks))
+    assert "WL-05: the newest process does not acknowledge a record, though nothing disturbs it" in findings("wal", 40)
+
+
+def test_a_wal_that_ends_no_trim_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """WL-06. Only the trim after a recovery ends."""
+    whole = Wal.trim
+    monkeypatch.setattr(Wal, "reset", lambda wal: whole(wal, wal.next - 1))
+    monkeypatch.setattr(Wal, "trim", lambda wal, _: Gate(wal._tasks))
+    assert findings("wal", 40) == {"WL-06: a trim never ends, though nothing disturbs it"}
