@@ -20,6 +20,7 @@ from holdfast.check.conform.mappings.mapping_file import read_mapping
 from holdfast.check.temporary_folder import TemporaryFolder
 from holdfast.ir.errors import UsageError
 from holdfast.ir.variants import load_variant
+from impl.bridge.log_models import OF_PARTITIONS, OF_STREAMS
 from impl.sim.conformance.log import conform_log
 from impl.sim.conformance.partitions import partition_logs
 from impl.sim.conformance.routes import HEADER as ROUTES_HEADER
@@ -28,10 +29,6 @@ from impl.sim.conformance.shown_logs import HEADER as READS_HEADER
 from impl.sim.conformance.shown_logs import shown_logs
 from impl.sim.event_log import EventLog
 
-OF_STREAMS = {"legacy": ("ownership", "stream_log"), "V6": ("fast_close",)}
-"""By version: the models that judge the log of all streams."""
-OF_PARTITIONS = ("reassignment", "cancellation")
-"""The models that judge the log of each partition."""
 HEADERS: dict[str, dict[str, Any]] = {"route_epoch": ROUTES_HEADER, "snapshot_read": READS_HEADER}
 """The headers of the logs of zones. Their lines are steps of a model, and need no mapping."""
 UNREADABLE = "unreadable"

@@ -8,20 +8,18 @@ from holdfast.cli.conform import MODEL_OF_A_RUN, conform
 from holdfast.cli.output import say, write
 from holdfast.cli.output_files import LOG
 from holdfast.ir.errors import UsageError
+from impl.bridge.log_models import OF_STREAMS
 from impl.scenario.suggest import unknown
 from impl.sim.check import CheckResult, Question
 from impl.sim.conformance.log import conform_log
-
-MODELS = {"V6": ("fast_close",), "legacy": ("ownership", "stream_log")}
-"""By version: the models that judge the log of a run with streams."""
 
 
 def check_model(model: str, question: Question) -> None:
     """Raise UsageError unless the model judges the logs of such runs."""
     if question.options.partitions:
         raise UsageError(f"--as-model {model}: this run has a log for each partition; use --log")
-    if model not in MODELS[question.version]:
-        raise UsageError(f"--as-model: {unknown(f'model of {question.version}', model, MODELS[question.version])}")
+    if model not in OF_STREAMS[question.version]:
+        raise UsageError(f"--as-model: {unknown(f'model of {question.version}', model, OF_STREAMS[question.version])}")
 
 
 def show(checked: CheckResult, file: Path, model: str) -> None:

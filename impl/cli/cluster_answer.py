@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from impl.bridge.log_judgement import OF_PARTITIONS, OF_STREAMS, LogJudgement
+from impl.bridge.log_judgement import LogJudgement
+from impl.bridge.log_models import OF_PARTITIONS, OF_STREAMS
 from impl.real.run import RunPlan
 from impl.real.run_report import RunReport
 from impl.sim.check import Question

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from holdfast.ir.errors import Place
 from holdfast.records.record import Case, Moment, Record, Status, fingerprint
-from impl.bridge.log_judgement import OF_PARTITIONS, OF_STREAMS
+from impl.bridge.log_models import OF_PARTITIONS, OF_STREAMS
 from impl.cli.cluster_answer import FAULT, HELD, UNANSWERED, VIOLATED, ClusterAnswer
 from impl.cli.cluster_report import to_text
 from impl.oracles import judge

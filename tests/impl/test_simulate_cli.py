@@ -111,6 +111,12 @@ def test_a_model_judges_the_log(version: str, models: tuple[str, ...]) -> None:
         assert main(["conform", model, "events.ndjson", "--map", model]) == 0
 
 
+def test_the_log_of_a_run_with_neighbours() -> None:
+    """A neighbour creates and deletes partitions. They have no logs of their own, since no model judges these."""
+    assert simulate("--seed", 2, "--faults", "neighbour", "--log", "events.ndjson") == 0
+    assert sorted(path.name for path in Path().glob("*.ndjson")) == ["events.ndjson"]
+
+
 @pytest.mark.parametrize("version", [pytest.param("legacy", marks=pytest.mark.slow), "V6"])
 def test_one_seed_gives_equal_bytes(version: str) -> None:
     """Log, history and output are equal in processes with different hash seeds."""
