@@ -26,7 +26,7 @@ class GuardOptions:
     guards
         Write the page of all rules to this file, from what --update has stored.
     runs
-        With --update: the number of runs of the default mix that are made with all rules (20000).
+        With --update: the number of runs of the default mix that are made with all rules (20000, also the most).
     tries
         With --update: the number of runs and of walks that are made without each rule (12).
     resume
@@ -35,7 +35,7 @@ class GuardOptions:
 
     update: Switch = False
     guards: GuardsFile = None
-    runs: Count = None
+    runs: Annotated[int | None, Parameter(validator=validators.Number(gte=1, lte=20_000))] = None
     tries: Count = None
     resume: Path | None = None
 

@@ -17,9 +17,10 @@ from impl.bridge.guards.making import made
 from impl.bridge.guards.page import page
 from impl.bridge.guards.progress import GuardProgress
 from impl.bridge.guards.row import FILE, GuardRow, GuardStore, read, text, unfound
-from impl.bridge.guards.trial import TRIES
+from impl.bridge.guards.trial import KEPT, TRIES
 from impl.bridge.guards.unreachable import undecided, wrongly_listed
 from impl.cli.guard_options import GuardOptions
+from impl.cli.memory import family_bytes
 from impl.sim.mix import RUNS, numbers
 
 COMPLETE, INCOMPLETE, OUT_OF_BUDGET = 0, 10, 20
@@ -32,10 +33,12 @@ def run(options: GuardOptions, jobs: int | None, limits: Budget) -> int:
     listed, or something in spite of one. It is 20 if a limit came first. Then neither the rows nor the page is
     written, for rules that were not tried would replace what earlier trials have found.
     """
-    meter = Meter(limits)
+    meter = Meter(limits, memory=family_bytes)
     if options.resume is not None:
         check_writable(options.resume)
     if options.update:
+        if not KEPT.is_dir():
+            raise UsageError(f"--update: there is no folder {KEPT}; run this in the root of the repository")
         wanted = numbers(options.runs or RUNS)
 
         def go_on() -> bool:
@@ -46,11 +49,14 @@ def run(options: GuardOptions, jobs: int | None, limits: Budget) -> int:
             processes = jobs or len(os.sched_getaffinity(0))
             progress, tries = GuardProgress(options.resume), options.tries or TRIES
             store = made(wanted, progress, processes, ticker.show, go_on, tries, _stored())
-        code = _report(store)
         if meter.spent is not None:
+            found = sum(bool(row.finder) for row in store.rows)
+            of = len(store.rows)
+            say(f"{store.runs:,} runs of the default mix; something finds the lack of {found} of {of} rules")
             kept = "go on with --resume" if options.resume else "nothing is kept without --resume"
             note(f"holdfast: ended by {meter.spent}; {FILE.name} stays as it was; {kept}")
             return OUT_OF_BUDGET
+        code = _report(store)
         write(FILE, text(store))
         note(f"holdfast: stored in {FILE}")
     else:
@@ -79,7 +85,7 @@ def page_of(store: GuardStore) -> str:
 
 
 def _report(store: GuardStore) -> int:
-    counted = Counter("redundant" if row.partner else row.finder for row in store.rows)
+    counted = Counter(row.way for row in store.rows)
     said = ", ".join(f"{number} {way or 'found by nothing'}" for way, number in counted.most_common())
     say(f"{len(store.rows)} rules, {store.runs:,} runs of the default mix: {said}")
     lacking = {

@@ -155,6 +155,8 @@ def simulate(
         }
         _refuse({**given, "--scenario": move.scenario, "--json": json or None}, "all rules are meant")
         reports.refuse("a page of rules has no verdict")
+        of_update = {**rules.given, "--jobs": jobs, "--budget": budget}
+        _refuse({} if rules.update else of_update, "it belongs to --update")
         from impl.cli.guards import run as run_guards  # noqa: PLC0415 - it loads the models and their judge
 
         return run_guards(rules, jobs, _limits(budget))
@@ -271,7 +273,10 @@ def _write_files(checked: CheckResult, log: Path | None, history: Path | None, q
     """
     if log is not None:
         write(log, conform_log(checked.run.log).decode())
-        for number, text in partition_logs(checked.run.log, elects=question.generation == "G1").items():
+        # A neighbour has partitions in any run; no model judges these.
+        elects = question.generation == "G1"
+        of_partitions = partition_logs(checked.run.log, elects=elects) if question.options.partitions else {}
+        for number, text in of_partitions.items():
             write(log.with_name(f"{log.stem}.{number}{log.suffix}"), text.decode())
         if question.options.zones:
             write(log.with_name(f"{log.stem}.routes{log.suffix}"), route_log(checked.run.log).decode())

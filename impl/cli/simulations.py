@@ -9,13 +9,13 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import msgspec
-import psutil
 
 from holdfast.check.budget import Budget, Meter, interruptible
 from holdfast.cli.output import Ticker, note, say
 from holdfast.cli.reporting import Reports
 from holdfast.ir.errors import HoldfastError
 from impl.cli.finding import SimulationFinding, investigate, told
+from impl.cli.memory import family_bytes
 from impl.cli.simulate_report import record_of, to_json
 from impl.sim.check import CheckResult, Question, check
 from impl.sim.outcome import RunSummary, Totals, outcome
@@ -54,7 +54,7 @@ class Simulations:
         self.findings: list[SimulationFinding] = []
         self.question, self._seeds, self._folder = question, seeds, folder
         self._shrunk, self._keep_going = shrunk, keep_going
-        self._meter = Meter(limits, memory=_family_bytes)
+        self._meter = Meter(limits, memory=family_bytes)
         self._looked = 0.0
         """The time of the last check of the limits, in seconds since the start."""
 
@@ -186,15 +186,3 @@ def _said_on_terminal(text: str) -> Iterator[None]:
     with Ticker() as ticker:
         ticker.show(text)
         yield
-
-
-def _family_bytes() -> int:
-    """The memory of this process and of all processes that it has started, in bytes."""
-    own = psutil.Process()
-    found = own.memory_info().rss
-    for child in own.children(recursive=True):
-        try:
-            found += child.memory_info().rss
-        except psutil.NoSuchProcess:
-            continue
-    return int(found)

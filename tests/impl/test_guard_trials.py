@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from holdfast.check.worker_pool import WorkerPool
 from holdfast.cli.app import main
 from holdfast.ir.errors import UsageError
 from impl.bridge.guards import trial
+from impl.bridge.guards.conformance import objection
 from impl.bridge.guards.making import PartDecisions, _counted, _is_open, _prepare, _tasks, _without_assertions
 from impl.bridge.guards.part_runs import PartRun, by_part_runs, part_command, part_decisions, part_runs, seed_of_unit
 from impl.bridge.guards.progress import GuardProgress, RunDecisions
@@ -22,9 +24,10 @@ from impl.bridge.guards.walk import disagreement
 from impl.bridge.missing_rules import fails_without, tells_lack
 from impl.bridge.pairings import pairing
 from impl.cli import guards as guards_command
+from impl.oracles.verdict import Violation
 from impl.rules import guards
 from impl.scenario.language import read_file, read_text
-from impl.sim.check import check
+from impl.sim.check import NODE_ERROR, check
 from impl.sim.mix import command, question
 from spark.campaign.config import Config
 
@@ -66,8 +69,9 @@ def test_a_walk_finds_a_lack() -> None:
 
 
 def test_models_allow_a_run_with_all_rules() -> None:
-    """Nothing lacks, so no model objects."""
-    assert Lack().by_conformance([first_run("legacy", 0, 1)]) == NOTHING
+    """No model objects to a run with faults."""
+    asked = question(first_run("legacy", 0, 1))
+    assert objection(asked, check(asked)) is None
 
 
 def test_a_kept_run_counts_as_the_oracle_that_objects() -> None:
@@ -77,8 +81,36 @@ def test_a_kept_run_counts_as_the_oracle_that_objects() -> None:
     assert found.file.startswith("corpus/V6-without-ST-14-log-")
 
 
+def test_a_kept_run_with_a_defect_built_in_shows_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oracle objects to the defect, and both are mended at once."""
+    (kept,) = Path("corpus").glob("V6-with-AM-03-log-1083.json")
+    case = json.loads(kept.read_text(encoding="utf-8"))
+    (tmp_path / "V6-without-CA-04-with-AM-03-log-1083.json").write_text(json.dumps({**case, "without": ["CA-04"]}))
+    monkeypatch.setattr(trial, "KEPT", tmp_path)
+    assert trial._by_kept_run("CA-04") == NOTHING
+
+
+def test_an_error_with_all_rules_finds_no_lack(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A node ends with an error in both runs."""
+    number = first_run("legacy", 0, 1)
+    broken = check(question(number))
+    broken = msgspec.structs.replace(broken, violations=(Violation(NODE_ERROR, -1, "KeyError"),))
+    monkeypatch.setattr(trial, "check", lambda _: broken)
+    lack = Lack("CL-08")
+    assert (lack.by_oracle([number]), lack.error) == (NOTHING, NOTHING)
+
+
+def test_kinds_are_left_out_until_each_one_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without loss the rule decides only if nothing is slow either."""
+    kinds = [("delay", "loss"), ("delay",), ()]
+    monkeypatch.setattr(trial, "_decides", lambda _number, _label, faults: faults in kinds)
+    assert reached(0, "ST-14", ("delay", "loss")) == ()
+    before = GuardRow(label="ST-14", reached=0, faults=("delay",))
+    assert reached(0, "ST-14", ("delay", "loss"), before) == ()
+
+
 def test_kinds_of_faults_that_reach_nothing_are_left_out() -> None:
-    """ST-14 decides something in every run with moves, so it needs no fault at all."""
+    """ST-17.seal decides something in every run, so it needs no fault at all."""
     number = first_run("V6", 0, 2)
     assert reached(number, "ST-17.seal", tuple(question(number).options.faults)) == ()
 
@@ -103,7 +135,7 @@ def test_tasks_tell_what_runs_say() -> None:
     assert len(set(task.trial.numbers)) == len(task.trial.numbers) == TRIES
     assert {4, 0} <= set(task.trial.numbers)
     (fewer,) = [each for each in _tasks(runs, 3) if each.trial.label == "ST-14"]
-    assert (fewer.trial.numbers, fewer.trial.partners) == (task.trial.numbers[:3], 1)
+    assert (fewer.trial.numbers, fewer.trial.most_partners) == (task.trial.numbers[:3], 1)
     assert (tasks["ST-12"].runs, tasks["ST-12"].reached, tasks["ST-12"].trial.numbers) == (0, None, ())
 
 
@@ -272,6 +304,9 @@ def test_a_command_of_the_page_makes_the_run_of_the_mix() -> None:
         (("--runs", "5"), "--runs: it belongs to --update; leave it out"),
         (("--tries", "5"), "--tries: it belongs to --update; leave it out"),
         (("--resume", "a.ndjson"), "--resume: it belongs to --update; leave it out"),
+        (("--guards", "page.md", "--runs", "5"), "--runs: it belongs to --update; leave it out"),
+        (("--guards", "page.md", "--budget", "5s"), "--budget: it belongs to --update; leave it out"),
+        (("--update",), "--update: there is no folder corpus; run this in the root of the repository"),
         (("--update", "--seed", "1"), "--seed: all rules are meant; leave it out"),
         (("--update", "--without", "ST-14"), "--without: all rules are meant; leave it out"),
         (("--guards", "page.md", "--partitions", "3"), "--partitions: all rules are meant; leave it out"),
@@ -311,7 +346,7 @@ def test_a_limit_keeps_the_rows_of_earlier_trials(
     assert main(["simulate", "--update", "--runs", "1", "--budget", "0.001s", "--guards", str(page), *where]) == 20
     said = capsys.readouterr()
     assert f"; guards.json stays as it was; {kept}\n" in said.err
-    assert "found by nothing" in said.out
+    assert "found by nothing" not in said.out
     assert file.read_text() == "earlier"
     assert not page.exists()
 

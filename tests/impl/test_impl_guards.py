@@ -10,9 +10,9 @@ import pytest
 
 from holdfast.cli.app import main
 from impl.bridge.guards.instead import ELSEWHERE, PARTNERS
-from impl.bridge.guards.row import FILE, GuardEvidence, GuardRow, GuardStore, read, text
+from impl.bridge.guards.row import FILE, GuardEvidence, GuardRow, GuardStore, read, text, unfound
 from impl.bridge.guards.trial import repeated
-from impl.bridge.guards.unreachable import REASONS, wrongly_listed
+from impl.bridge.guards.unreachable import REASONS, undecided, wrongly_listed
 from impl.cli.guards import page_of
 from impl.rules import guards
 from impl.sim.check import check
@@ -22,6 +22,7 @@ ROOT = Path(__file__).parents[2]
 STORED = read()
 HANDFUL = STORED.rows[7::40]
 """Rows from all parts of the list, for a test of seconds."""
+MANY = [*STORED.rows[1::3], *(row for row in STORED.rows if row.finder == "conform")]
 
 
 def label_of(row: GuardRow) -> str:
@@ -46,8 +47,14 @@ def test_the_file_is_as_it_is_written() -> None:
 
 
 def test_the_list_of_rules_that_cannot_decide_is_true() -> None:
-    """None of them decided anything in the stored runs."""
+    """None of them decided anything in the stored runs, and each other rule did."""
     assert wrongly_listed(STORED.rows) == []
+    assert undecided(STORED.rows) == []
+
+
+def test_something_finds_the_lack_of_each_rule() -> None:
+    """No stored row is without a finder."""
+    assert unfound(STORED.rows) == []
 
 
 def test_listed_rules_have_labels() -> None:
@@ -76,9 +83,9 @@ def test_a_row_is_still_true(row: GuardRow) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("row", STORED.rows[1::3], ids=label_of)
+@pytest.mark.parametrize("row", MANY, ids=label_of)
 def test_many_rows_are_still_true(row: GuardRow) -> None:
-    """The same holds for every third row. `holdfast simulate --update` tries all of them anew."""
+    """The same holds for every third row, and each that a model finds. `holdfast simulate --update` tries all rows."""
     shows(row)
 
 
@@ -136,7 +143,10 @@ def test_the_page_says_what_finds_a_lack() -> None:
         f"`{made} --without ST-12`",
     ]
     assert cells["ST-14"][4] == "`holdfast simulate corpus/a.json`"
-    assert cells["ST-15"][4] == f"`{made} --without ST-15 --log e.ndjson`, judged by `fast_close`"
+    assert (
+        cells["ST-15"][4]
+        == f"`{made} --without ST-15 --log e.ndjson`, then `holdfast conform fast_close e.ndjson --map fast_close`"
+    )
     assert cells["ST-16"][3].endswith("xxx…")
     assert cells["ST-16"][4] == "`ownership` beside the controller, seed 3"
     assert cells["ST-21"][3] == "**redundant**: ST-14 decides instead; without both, oracle heal: closed"

@@ -13,6 +13,7 @@ from impl.bridge.guards.instead import ELSEWHERE
 from impl.bridge.guards.part_runs import JOINS, ROUNDS, PartRun, part_command
 from impl.bridge.guards.row import NOT_TRIED, GuardRow, GuardStore
 from impl.bridge.guards.unreachable import REASONS, undecided
+from impl.bridge.log_models import OF_PARTITIONS
 from impl.sim.mix import command, question
 from impl.sim.part_cases.registry import PARTS
 
@@ -26,8 +27,8 @@ HEAD = f"""\
 Every rule of the [reference implementation](simulate.md) with a label, what reaches it, and what finds its removal.
 The runs are those of the *default mix* (`impl/sim/mix.py`): half of them with streams and half with partitions, of both
 versions and both generations, with no faults, with few kinds, or with half of all kinds. Some have another setting of
-the controllers, or somebody else who uses these. For every ten of these runs there is one with three zones; these have
-the numbers from 20,000 on. Assertions are switched off.
+the controllers, or clients besides the brokers (strangers and neighbours). For every ten of these runs there is one
+with three zones; these have the numbers from 20,000 on. Assertions are switched off.
 
 Where these show nothing, a rule is tried in *runs of a part*: a part of a node alone, with a second statement of the
 facts that judges it, an *oracle of a part* (`holdfast simulate --part NAME --seed N`). The balancer, which no broker of
@@ -38,8 +39,7 @@ clusters in which an empty broker joins (`holdfast simulate --scenario balance`)
 
 - *reached by*: the kinds of faults with which a run of the mix reaches the rule; without any one of them it does not.
 - *decided*: how often the rule refused a request or decided a branch, and in how many runs.
-- *found by* an **oracle**: it objects to the run without the rule, which is a run of the mix or of a part, or a kept
-  one.
+- *found by* an **oracle**: it objects to a run without the rule: of the mix, of a part, or a kept one.
 - **machine**: no oracle objects to the runs that were tried, but controller and model differ in a walk, in which both
   get the same requests from a seed.
 - **conform**: neither of these, but a model does not allow the log of the run.
@@ -49,7 +49,9 @@ clusters in which an empty broker joins (`holdfast simulate --scenario balance`)
 - **scenario**: only a file of `tests/scenarios/` fails without the rule.
 - With all rules, the same run, walk or file shows nothing.
 - *not found*: nothing of this was found in the few runs that were tried, or the rule was not tried (*not tried*).
-- *in the models*: the rows of [the guards](guards.md) that name the rule, with what the model without it shows.
+- *the run*: the command that shows it. No command makes a walk; its model and its seed stand there.
+- *in the models*: the rows of [the guards](guards.md) that name the rule, and other models that have it, each with what
+  the model without it shows.
 
 This page is generated: `holdfast simulate --update` tries all rules and stores what finds them, and
 `holdfast simulate --guards docs/impl-guards.md` writes it.
@@ -88,7 +90,8 @@ def _idle(rows: Sequence[GuardRow]) -> Iterator[str]:
 
 def _elsewhere() -> Iterator[str]:
     """The rules that have another label than their id."""
-    yield from _list("These rules of zone routing have no label of their own:", list(ELSEWHERE), ELSEWHERE)
+    title = "Of the rules M-01 to M-25 of zone routing, these have no label of their own:"
+    yield from _list(title, list(ELSEWHERE), ELSEWHERE)
 
 
 def _list(title: str, listed: Sequence[str], reasons: Mapping[str, str]) -> Iterator[str]:
@@ -101,7 +104,7 @@ def _list(title: str, listed: Sequence[str], reasons: Mapping[str, str]) -> Iter
 def _way(row: GuardRow) -> str:
     if row.part and not row.partner:
         return "oracle of a part"
-    return "redundant" if row.partner else row.finder or (NOT_TRIED if row.said == NOT_TRIED else "not found")
+    return row.way or (NOT_TRIED if row.said == NOT_TRIED else "not found")
 
 
 def _reached(row: GuardRow) -> str:
@@ -137,13 +140,25 @@ def _run(row: GuardRow) -> str:
     if row.finder == "machine":
         return f"`{row.by}` beside the controller, seed {row.run}"
     said = command(question(row.run, removed))
-    return f"`{said}`" if row.finder != "conform" else f"`{said} --log e.ndjson`, judged by `{row.by}`"
+    return f"`{said}`" if row.finder != "conform" else f"`{said} --log e.ndjson`, then {_judged_by(row.by)}"
+
+
+def _judged_by(model: str) -> str:
+    """The command by which a model judges the logs that belong to e.ndjson."""
+    match model:
+        case "route_epoch":
+            return "`holdfast conform route_epoch e.routes.ndjson`"
+        case "snapshot_read":
+            return "`holdfast conform snapshot_read` with each file of `e.reads`"
+        case _ if model in OF_PARTITIONS:
+            return f"`holdfast conform {model} --map {model}` with each `e.N.ndjson`"
+    return f"`holdfast conform {model} e.ndjson --map {model}`"
 
 
 def _in_models(
     label: str, tables: Sequence[GuardTable], results: Mapping[str, Any], link: Callable[[str], str]
 ) -> Iterator[str]:
-    """The guards that stand for a rule, each with the results of its mutants that remove the rule."""
+    """The guards that stand for a rule, each with the results of its mutants without the rule, then other models."""
     for guard in (guard for table in tables for guard in table.guards):
         mutants = [name for name in guard.mutants if _is_of(name.partition(":")[2], label)]
         shown = [f"`{name.partition(':')[0]}` {because(row)}" for name in mutants if (row := _row(name, results))]
@@ -151,6 +166,12 @@ def _in_models(
             yield f"{link(guard.id)} {'; '.join(shown)}"
         elif not guard.mutants and _cites(guard, label):
             yield f"{link(guard.id)} not modelled yet"
+    listed = {name for table in tables for guard in table.guards for name in guard.mutants}
+    for model, result in results.items():
+        rows = [row for row in result.get("mutants", ()) if "@" not in row["mutant"] and _is_of(row["mutant"], label)]
+        others = [because(row) for row in rows if f"{model}:{row['mutant']}" not in listed]
+        if others:
+            yield f"`{model}` {'; '.join(others)}"
 
 
 def _is_of(mutant: str, label: str) -> bool:

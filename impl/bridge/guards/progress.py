@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from holdfast.ir.errors import UsageError
+from holdfast.ir.load import model_folders
 from impl.bridge.guards.row import GuardRow
 from impl.rules import ROOT
 
@@ -72,8 +73,10 @@ class GuardProgress:
 
 
 def _stamp() -> str:
-    """A hash of the source that runs are made with."""
+    """A hash of the implementation without its commands, and of the models."""
+    of_impl = (path for path in ROOT.rglob("*.py") if path.relative_to(ROOT).parts[0] != "cli")
+    of_models = (path for folder in model_folders() for path in folder.glob("*.py"))
     digest = hashlib.blake2b(digest_size=8)
-    for path in sorted(path for path in ROOT.rglob("*.py") if path.relative_to(ROOT).parts[0] not in ("bridge", "cli")):
+    for path in (*sorted(of_impl), *sorted(of_models)):
         digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -48,6 +48,11 @@ class GuardRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, fo
     part: str = ""
     idle: bool = False
 
+    @property
+    def way(self) -> str:
+        """How the removal is found: the finder, or "redundant" if another rule decides in its place; "" for not."""
+        return "redundant" if self.partner else self.finder
+
 
 class GuardEvidence(msgspec.Struct, frozen=True):
     """What finds the lack of some rules, as in ``GuardRow``."""

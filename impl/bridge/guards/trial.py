@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from holdfast.ir.errors import UsageError
 from impl.bridge.guards.conformance import objection
 from impl.bridge.guards.instead import PARTNERS
 from impl.bridge.guards.part_runs import PartRun, by_part_runs
@@ -23,7 +24,7 @@ from impl.bridge.missing_rules import tells_lack
 from impl.bridge.pairings import PAIRINGS, pairing
 from impl.rules import without
 from impl.scenario.language import Scenario, read_file
-from impl.sim.case_file import read_case
+from impl.sim.case_file import CaseError, read_case
 from impl.sim.check import NODE_ERROR, CheckResult, check
 from impl.sim.mix import question
 
@@ -53,7 +54,12 @@ class GuardTrial(msgspec.Struct, frozen=True):
         return self.before is not None and bool(self.before.finder)
 
     @property
-    def partners(self) -> int:
+    def judged(self) -> tuple[int, ...]:
+        """The runs that are judged by models."""
+        return self.numbers[: -(-self.tries // 4)]
+
+    @property
+    def most_partners(self) -> int:
         """The number of rules that are tried as the one that decides in the place of this rule."""
         return 1 if self.tries < TRIES else 2
 
@@ -73,14 +79,13 @@ class Lack:
         """The first run that an oracle objects to. With all rules, no oracle may object to it."""
         for number in numbers:
             violations = self._run(number).violations
-            if not violations:
+            if not violations or check(question(number)).violations:
                 continue
             first = violations[0]
-            if first.oracle == NODE_ERROR:
-                if not self.error.finder:
-                    self.error = GuardEvidence("node error", first.oracle, number, said=first.message)
-            elif not check(question(number)).violations:
+            if first.oracle != NODE_ERROR:
                 return GuardEvidence("oracle", first.oracle, number, said=first.message)
+            if not self.error.finder:
+                self.error = GuardEvidence("node error", first.oracle, number, said=first.message)
         return NOTHING
 
     def by_conformance(self, numbers: Sequence[int]) -> GuardEvidence:
@@ -122,40 +127,64 @@ class Lack:
 
 
 def evidence(trial: GuardTrial) -> GuardEvidence:
-    """What finds the lack of the rule: what has found it before, if it still does, or else the first of several.
+    """What finds the lack of the rule, in the first of the ways that finds it.
 
-    An oracle counts more than anything else, so oracles are asked before anything else is repeated.
+    Each way begins with what it has found in an earlier trial.
     """
     lack = Lack(trial.label)
-    oracles, others, again = _oracles(trial, lack), _others(trial, lack), _again_as_before(trial)
-    by_oracle = trial.before is not None and trial.before.finder == "oracle" and not trial.before.partner
-    ways = chain(again, oracles, others) if by_oracle else chain(oracles, again, others)
-    return next((each for each in ways if each.finder), NOTHING)
+    for way, findings in _WAYS.items():
+        again = _again_as_before(trial) if trial.before is not None and trial.before.way == way else ()
+        for found in chain(again, findings(trial, lack)):
+            if found.finder:
+                return found
+    return NOTHING
 
 
 def _again_as_before(trial: GuardTrial) -> Iterator[GuardEvidence]:
     """What the row of an earlier trial names, if it shows the same now."""
-    if trial.before is not None and trial.before.finder:
+    if trial.before is not None:
         found = repeated(trial.before)
         yield found if found.finder == trial.before.finder else NOTHING
 
 
 def _oracles(trial: GuardTrial, lack: Lack) -> Iterator[GuardEvidence]:
     yield _by_kept_run(trial.label)
-    yield lack.by_oracle(trial.numbers[: trial.tries])
+    yield lack.by_oracle(trial.numbers)
     yield by_part_runs((trial.label,), trial.part_runs)
 
 
-def _others(trial: GuardTrial, lack: Lack) -> Iterator[GuardEvidence]:
-    judged = trial.numbers[: -(-trial.tries // 4)]
+def _walks(trial: GuardTrial, lack: Lack) -> Iterator[GuardEvidence]:
     yield lack.by_walks(_models(trial.label), trial.tries)
-    yield lack.by_conformance(judged)
+
+
+def _models_of_logs(trial: GuardTrial, lack: Lack) -> Iterator[GuardEvidence]:
+    yield lack.by_conformance(trial.judged)
+
+
+def _partners(trial: GuardTrial, lack: Lack) -> Iterator[GuardEvidence]:
     known = [PARTNERS[trial.label]] if trial.label in PARTNERS else []
-    partners = chain(known, (each for each in lack.instead(judged) if each != trial.label))
-    for partner in islice(partners, trial.partners):
+    partners = chain(known, (each for each in lack.instead(trial.judged) if each != trial.label))
+    for partner in islice(partners, trial.most_partners):
         yield _of_both(trial, partner)
+
+
+def _errors(_: GuardTrial, lack: Lack) -> Iterator[GuardEvidence]:
     yield lack.error
+
+
+def _scenario_files(trial: GuardTrial, _: Lack) -> Iterator[GuardEvidence]:
     yield _by_scenarios(trial.label)
+
+
+_WAYS = {
+    "oracle": _oracles,
+    "machine": _walks,
+    "conform": _models_of_logs,
+    "redundant": _partners,
+    "node error": _errors,
+    "scenario": _scenario_files,
+}
+"""In the order of what they show: an oracle counts more than anything else."""
 
 
 def _of_both(trial: GuardTrial, partner: str) -> GuardEvidence:
@@ -193,10 +222,15 @@ def _scenarios() -> list[tuple[str, Scenario]]:
 def _by_kept_run(label: str) -> GuardEvidence:
     """The first kept run without a rule that an oracle objects to, and not with the rule."""
     for path in sorted(KEPT.glob(f"*-without-{label}-*.json")):
-        case = read_case(path, path.as_posix())
+        try:
+            case = read_case(path, path.as_posix())
+        except CaseError as error:
+            raise UsageError(str(error)) from error
+        if case.without != (label,) or case.switches:
+            continue
         violations = check(case.question()).violations
         whole = check(case.question(mended=True)).violations
-        if case.without == (label,) and violations and violations[0].oracle != NODE_ERROR and not whole:
+        if violations and violations[0].oracle != NODE_ERROR and not whole:
             said = violations[0].message
             return GuardEvidence("oracle", violations[0].oracle, file=path.as_posix(), said=said)
     return NOTHING
@@ -240,23 +274,24 @@ def _again(row: GuardRow, lack: Lack) -> GuardEvidence:
 
 
 def reached(number: int, label: str, kinds: Sequence[str], before: GuardRow | None = None) -> tuple[str, ...]:
-    """A small set of kinds of faults with which a run of the mix still reaches a rule.
+    """A small set of kinds of faults with which a run of the mix still reaches a rule. Without any one it does not.
 
-    ``kinds``: the kinds that happened in the run.
-
-    Each kind is left out in turn; it stays out if the rule then decides something anyhow. ``before``: the row of an
-    earlier trial, whose kinds are small enough if they still reach the rule in the same run.
+    ``kinds``: the kinds that happened in the run. ``before``: an earlier row, whose kinds may still be enough.
     """
     if before is not None and before.reached == number and _decides(number, label, before.faults):
-        return before.faults
-    # Without a kind that never happened, a run may take another course, so that it reaches the rule no more.
-    drawn = question(number).options.faults
-    kept = list(kinds if _decides(number, label, tuple(kinds)) or isinstance(drawn, str) else drawn)
-    for kind in tuple(kept):
-        fewer = tuple(each for each in kept if each != kind)
-        if _decides(number, label, fewer):
-            kept.remove(kind)
-    return tuple(kept)
+        kept = before.faults
+    else:
+        # Without a kind that never happened, a run may take another course, so that it reaches the rule no more.
+        drawn = question(number).options.faults
+        kept = tuple(kinds if _decides(number, label, tuple(kinds)) or isinstance(drawn, str) else drawn)
+    while True:
+        earlier = kept
+        for kind in earlier:
+            fewer = tuple(each for each in kept if each != kind)
+            if _decides(number, label, fewer):
+                kept = fewer
+        if kept == earlier:
+            return kept
 
 
 def _decides(number: int, label: str, faults: tuple[str, ...]) -> bool:

@@ -20,7 +20,7 @@ REASONS: Mapping[str, str] = {
     "ND-03.many": "the ranges of a stream do not overlap, so one of them at most has the start of a seal",
     "ND-03.none": "a fast close writes the range and its seal together, and a trim moves both (ST-44.lift)",
     "PL-13.gap": "only lost data leave a gap, and the other rules exclude a loss",
-    "RA-08.cap": "a request of that size needs a topic of more than 50,000 partitions",
+    "RA-08.cap": "a request of that size needs more than 50,000 partitions",
     "RA-47.recovery": "no broker sends a recovery state in its requests",
     "WL-06.newest": "the object that says what is trimmed is newer than all that is trimmed",
     "ZR-57.fenced": "a main reports only fenced epochs (ZR-59), of records that are committed and so never lost",
