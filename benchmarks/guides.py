@@ -18,12 +18,11 @@ from spark.campaign.blind import ReachedKinds, compare_with_blind
 from spark.campaign.cluster_target import ClusterTarget
 from spark.campaign.config import CLUSTER, WAVE, ClusterOptions, Config, traces_per_unit
 from spark.campaign.engine import begin
-from spark.campaign.places import unit_path
+from spark.campaign.places import UNIT_TABLES, unit_path
 from spark.campaign.summary import Summary, summarise
 from spark.campaign.work import UNITS, Assignment, run_units
 from spark.cluster.storage import FolderStorage
 
-UNIT_TABLES = ("coverage", "timing", "runs")
 SHOWN = ("moments", "pairs of events", "situations", "rules that decided", "kinds of image")
 """The kinds of things that are compared, as the page of a campaign names them."""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import attrs
 
 from holdfast.ir.errors import UsageError
-from spark.campaign.summary import Summary
+from spark.campaign.summary import Summary, check_shrunk
 
 
 @attrs.frozen(kw_only=True)
@@ -38,6 +38,7 @@ def compare_with_blind(guided: Summary, blind: Summary) -> BlindComparison:
     for summary in (guided, blind):
         if summary.done < summary.asked.units:
             raise UsageError(f"{summary.name}: is not complete; resume it, to compare the same number of runs")
+        check_shrunk(summary)
     for option in ("target", "traces", "depth", "removed", "cluster"):
         one, two = (getattr(each.asked, option) for each in (guided, blind))
         if one != two:

@@ -1,4 +1,4 @@
-"""Simulated clusters as the target of a campaign. The only module of this package that imports the implementation.
+"""Simulated clusters as the target of a campaign. Only this module and ``balancer_target`` import the implementation.
 
 A run is `holdfast simulate --seed N`; the seed of a unit and the number of a run give N. The oracles judge the run, and
 its coverage is read from its event log.

@@ -13,7 +13,7 @@ from holdfast.ir.errors import UsageError
 from holdfast.trace.text import WIDTH, count
 from spark.campaign.config import Config
 from spark.campaign.findings import Finding
-from spark.campaign.summary import Rates, Summary
+from spark.campaign.summary import Rates, Summary, check_shrunk
 from spark.campaign.words import Words, rate
 
 MOST_FINDINGS = 20
@@ -68,10 +68,12 @@ def compare(a: Summary, b: Summary) -> CampaignDifference:
 
     Campaigns of clusters may differ in the cluster.
     """
-    if a.kind != b.kind or (a.kind == "model" and a.model != b.model):
+    if a.kind != b.kind or (a.kind in ("model", "log") and a.model != b.model):
         raise UsageError(
             f"{a.name} is a campaign of {a.model} and {b.name} one of {b.model}; compare campaigns of one model"
         )
+    for each in (a, b):
+        check_shrunk(each)
     by_a, by_b = ({finding.signature: finding for finding in each.findings} for each in (a, b))
     return CampaignDifference(
         model=a.model,
@@ -106,9 +108,9 @@ def _settings(a: Summary, b: Summary) -> Iterator[tuple[str, str, str]]:
 def _asked(config: Config) -> dict[str, str]:
     """The settings of a campaign as texts, by the names of their options."""
     names = {"removed": "without", "traces_per_unit": "traces a unit"}
-    settings = {name: value for name, value in attrs.asdict(config).items() if name != "cluster"}
-    if config.cluster is not None:
-        settings |= attrs.asdict(config.cluster)
+    settings = {name: value for name, value in attrs.asdict(config).items() if name not in ("cluster", "log")}
+    for options in (config.cluster, config.log):
+        settings |= {} if options is None else attrs.asdict(options)
     return {names.get(name, name.replace("_", " ")): _shown(value) for name, value in settings.items()}
 
 
@@ -218,6 +220,6 @@ def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
 
 def _notes(found: CampaignDifference) -> Iterator[str]:
     if any(name == "fingerprint" for name, _, _ in found.settings):
-        yield "The fingerprints differ: the model or its scope was changed between the two, or chosen otherwise."
+        yield "The fingerprints differ: the target was changed between the two, or chosen otherwise."
     if found.runs[0] != found.runs[1]:
         yield "They made different numbers of runs, so the one that made more had more occasion to find and to cover."

@@ -154,7 +154,9 @@ def guide_of(storage: FileStorage, config: Config, target: bytes, unit: int) -> 
     """The guide that all units of a campaign before ``unit`` make."""
     # The tables of one configuration and target are always the same, so an old book is right, as far as it goes.
     key = storage.name, config.to_json(), target
-    if key not in _books:
-        _books.clear()
-        _books[key] = GuideBook(storage)
-    return _books[key].before(unit)
+    book = _books.pop(key, None) or GuideBook(storage)
+    guide = book.before(unit)
+    # A book whose reading failed has counted some units already, so only a whole one is kept.
+    _books.clear()
+    _books[key] = book
+    return guide

@@ -17,6 +17,7 @@ from holdfast.check.conform.answer.verdict import headline, render, verdict_of
 from holdfast.check.conform.dump_log import DumpLog
 from holdfast.check.conform.judge.frame import Frames
 from holdfast.check.conform.judge.judge import Judgement, judge_in
+from holdfast.check.conform.judge.order import uses
 from holdfast.check.conform.judge.setup import JudgeOptions
 from holdfast.check.conform.logs.damage import damaged, shown
 from holdfast.check.conform.logs.log import Log
@@ -42,6 +43,8 @@ CONFORMS, IMPOSSIBLE, DAMAGED, UNKNOWN = "conforms", "impossible", "damaged", NO
 KEEP = 20_000
 """The most events of a log that a process keeps in memory, some 30 MB. Longer logs are read twice."""
 
+PLACE = re.compile(r"\A\S+?:(?:\d+:)* ")
+"""The place at the begin of an error: FILE, FILE:LINE or FILE:LINE:COLUMN."""
 LABEL = re.compile(r"\b[A-Z]{2}-\d\d[a-z]?(?:\.[a-z_]+)?\b")
 
 
@@ -76,6 +79,8 @@ class LogTarget:
             given = Path(mapping.file).read_text(encoding="utf-8"), mapping.file
         variants = config.variants or (mapping.about.variants if mapping is not None else ())
         system = load_variant(model or options.model, variants)
+        # A model that cannot judge any log is refused once, and not for each log.
+        uses(system, frozenset(var.name for var in system.variables if var.ghost))
         if mapping is not None:
             check_names(mapping, system)
         return cls(system, given, options, storage, names)
@@ -181,6 +186,8 @@ class ReadyLogs:
         name = self.target.names[seed + run]
         answer, options = self.judged(name), self.target.options
         place = f"{options.place.rstrip('/')}/{name}"
+        if not answer.is_wrong:
+            raise StorageError(f"{place}: has changed since it was judged; begin another campaign")
         mapping = [] if options.map is None else ["--map", options.map]
         return ShrunkRun(
             drawn=answer.judged,
@@ -217,7 +224,8 @@ class ReadyLogs:
                 return _of_judgement(target.system, judgement)
         except UsageError as error:
             said = str(error)
-            kind = re.sub(r"\d+", "N", said.removeprefix(f"{path}:").partition(": ")[2] or said).partition(";")[0]
+            # The folder of the copy has a random name, which is no part of the kind.
+            kind = re.sub(r"\d+", "N", PLACE.sub("", said.replace(path, "log").partition(";")[0]))
             return LogAnswer(DAMAGED, 0, kind, (), said, said, Counter(), frozenset())
 
 
@@ -256,7 +264,6 @@ def _named(answer: LogAnswer, path: str, name: str) -> LogAnswer:
     """The answer, in which the name of the log stands for the path of its copy."""
     return attrs.evolve(
         answer,
-        action=answer.action.replace(path, name),
         sentence=answer.sentence.replace(path, name),
         text=answer.text.replace(path, name),
     )

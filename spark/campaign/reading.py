@@ -30,6 +30,11 @@ RESTORE = "put the file back as it was, or begin another campaign"
 Row = Mapping[str, Any]
 
 
+def remedy_of(path: str) -> str:
+    """The remedy for a damaged file of a unit. ``path``: the file without which the unit counts as not made."""
+    return f"delete {path}, and resume the campaign"
+
+
 @attrs.frozen(kw_only=True)
 class CampaignHeader:
     """The header of a campaign, written when it began: see ``tables.CAMPAIGN``. ``version``: that of its tables."""
@@ -91,7 +96,7 @@ def unit_row(storage: FileStorage, file: tuple[str, int]) -> tuple[Row, int]:
     """
     table, unit = file
     path = unit_path(table, unit)
-    remedy = f"delete {unit_path('runs', unit)}, and resume the campaign"
+    remedy = remedy_of(unit_path("runs", unit))
     data = storage.read(path)
     if data is None:
         raise UsageError(f"{storage.name}: {path} is missing, though the unit is done; {remedy}")

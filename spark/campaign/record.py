@@ -14,6 +14,7 @@ from holdfast.trace.trace import Trace
 from spark.campaign.config import Config
 from spark.campaign.findings import Finding
 from spark.campaign.summary import Summary
+from spark.campaign.text import answer
 
 
 def campaign_record(config: Config, summary: Summary, command: str, code: int, model: str | None = None) -> Record:
@@ -68,7 +69,10 @@ def _figures(config: Config, summary: Summary) -> tuple[tuple[str, str], ...]:
 
 
 def _of_others(config: Config, summary: Summary, command: str, code: int) -> Record:
-    """The record of a campaign of clusters or of logs. Without a finding, its only case says that nothing is wrong."""
+    """The record of a campaign of clusters, of logs or of the balancer.
+
+    Without a finding, its only case says that nothing is wrong.
+    """
     cases = [_case(summary, finding) for finding in summary.findings]
     if not cases:
         done = summary.is_complete and not summary.not_judged
@@ -78,7 +82,7 @@ def _of_others(config: Config, summary: Summary, command: str, code: int) -> Rec
             sentence="No run violates anything.",
             at=Place(config.target, 1),
             status="passed" if done else "unanswered",
-            message="no run violates anything, which is no proof" if done else f"not answered: {summary.verdict}",
+            message="no run violates anything, which is no proof" if done else f"not answered: {answer(summary)}",
         )
         cases = [passed]
     return Record(

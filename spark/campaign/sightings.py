@@ -8,11 +8,8 @@ import attrs
 
 from spark.campaign.findings import Finding, sighted
 from spark.campaign.places import unit_number, unit_path
-from spark.campaign.reading import Row, row_of
+from spark.campaign.reading import READERS, Row, remedy_of, row_of
 from spark.cluster.storage import FileStorage
-
-READERS = 8
-"""The number of files that are read at the same time: a file from S3 takes long to arrive."""
 
 
 @attrs.define
@@ -33,7 +30,8 @@ class Sightings:
         with ThreadPoolExecutor(READERS) as pool:
             for unit, data in zip(new, pool.map(self._read, new), strict=True):
                 if data is not None:
-                    self._add(unit, row_of(self.storage, "runs", unit_path("runs", unit), data))
+                    path = unit_path("runs", unit)
+                    self._add(unit, row_of(self.storage, "runs", path, data, remedy_of(path)))
 
     def _read(self, unit: int) -> bytes | None:
         return self.storage.read(unit_path("runs", unit))

@@ -14,7 +14,7 @@ import attrs
 from holdfast.check.walk.result import StopFigures
 from holdfast.ir.errors import UsageError
 from holdfast.trace.text import configuration
-from spark.campaign.config import Config
+from spark.campaign.config import WAVE, Config
 from spark.campaign.findings import Finding, ShrunkRun, sighted
 from spark.campaign.moments import MomentSum
 from spark.campaign.places import FINDINGS, case_command, unit_number, unit_path
@@ -147,9 +147,10 @@ class Summary:
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing is left to run: all units are done, or there are at least ``stop_after`` findings."""
+        """Whether nothing is left to run: all units are done, or a round ended with ``stop_after`` findings or more."""
         enough = self.asked.stop_after
-        return self.done == self.asked.units or (enough is not None and self.signatures >= enough)
+        has_enough = enough is not None and self.signatures >= enough and self.done % WAVE == 0
+        return self.done == self.asked.units or has_enough
 
     @property
     def verdict(self) -> Verdict:
@@ -192,6 +193,12 @@ class Summary:
     def unseen_pairs(self) -> int:
         """The number of pairs of actions that no run took one right after the other."""
         return len(self.actions) ** 2 - len(self.pairs)
+
+
+def check_shrunk(summary: Summary) -> None:
+    """Raise UsageError unless all findings are shrunk: a shrunk one has another signature than the run as drawn."""
+    if any(finding.shrunk is None for finding in summary.findings):
+        raise UsageError(f"{summary.name}: its findings are not shrunk yet, so they have other signatures; resume it")
 
 
 def summarise(storage: FileStorage) -> Summary:

@@ -108,7 +108,8 @@ def _drawn(summary: Summary) -> str:
     """From which seed runs are drawn, and the greatest length of a run. Nobody draws logs."""
     if summary.kind == "log":
         return ""
-    return f" from seed {summary.asked.seed}, of at most {count(summary.asked.depth, summary.words.run)} each"
+    guided = ", guided" if summary.asked.guided else ""
+    return f" from seed {summary.asked.seed}{guided}, of at most {count(summary.asked.depth, summary.words.run)} each"
 
 
 def _figures(summary: Summary) -> Iterator[tuple[str, str]]:

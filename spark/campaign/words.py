@@ -35,9 +35,7 @@ class Words:
         if self.run in ("operation", "round"):
             return action  # The message of an oracle.
         if self.run == "event":  # The action of an event, or a kind of damage.
-            return (
-                f"at {action}" if action.isidentifier() else action or "for no event"
-            )  # An action, or a kind of damage.
+            return f"at {action}" if action.isidentifier() else action or "for no event"
         return f"by {action}" if action else "in an initial state"
 
 

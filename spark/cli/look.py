@@ -142,6 +142,8 @@ def diff(a: str, b: str, /, *, s3: str | None = None) -> int:
     s3
         The address of an S3 that is not Amazon's: http://HOST:PORT.
     """
+    if not any(place.startswith("s3://") for place in (a, b)):
+        refuse({"--s3": s3}, "neither campaign lies on S3")
     one, two = (summarise(_storage(place, s3)) for place in (a, b))
     found = compare(one, two)
     say(render_difference(found))
@@ -186,9 +188,11 @@ def plan(
     if (place is None) == (target is None):
         raise UsageError("a plan takes its rates from a campaign (name its place) or from a model (--target); name one")
     if target is not None:
+        refuse({"--s3": s3}, "a measurement reads no campaign")
         rates = _measure(target, scope, depth, wanted)
     else:
         assert place is not None
+        refuse({"--scope": scope, "--depth": depth}, "it belongs to --target")
         rates = measured(summarise(open_storage(place, s3)))
     say(render_plan(plan_for(wanted, cores, rates, cores_per_machine=cores_per_machine)))
     return HOLDS

@@ -17,7 +17,16 @@ from holdfast.cli.walk import depth_of_runs, seed_number
 from holdfast.ir.errors import UsageError
 from holdfast.ir.scopes import scope_of_runs
 from holdfast.ir.variants import load_variant
-from spark.campaign.config import BALANCER, CLUSTER, LOGS, ClusterOptions, Config, LogCollection, traces_per_unit
+from spark.campaign.config import (
+    BALANCER,
+    CLUSTER,
+    LOGS,
+    WAVE,
+    ClusterOptions,
+    Config,
+    LogCollection,
+    traces_per_unit,
+)
 from spark.campaign.engine import STOPPED, CampaignProgress, advance, begin, check_free, check_same, check_version
 from spark.campaign.estimate import parse_count, span
 from spark.campaign.log_target import logs_in
@@ -135,7 +144,9 @@ def run(
     if target == LOGS:
         of_models.pop("--variant")
         refuse({**of_models, **drawn, **clusters.given}, "it belongs to runs that are drawn, and not to logs")
-        config = _of_logs(logs.options(s3), variant)
+        read = logs.options(s3)
+        _check_places(read, out, s3)
+        config = _of_logs(read, variant)
         made = target_of(config)
     elif target == CLUSTER:
         refuse(of_models, "it belongs to models, and not to clusters")
@@ -180,8 +191,18 @@ def run(
     config.check()
     reports.prepare()
     options = spark.options()
+    if guided and config.units <= WAVE:
+        note(f"holdfast: --guided: a campaign of {config.units} units has one round, which is blind; make more runs")
     check_free(storage)
     return _go_on(storage, config, made, limits, options, reports, "run")
+
+
+def _check_places(read: LogCollection, out: str, s3: str | None) -> None:
+    """Raise UsageError if the tables would lie among the logs, or if an address of S3 is given for nothing."""
+    if not any(place.startswith("s3://") for place in (read.place, out)):
+        refuse({"--s3": s3}, "neither --in nor --out lies on S3")
+    if read.place.rstrip("/") == out.rstrip("/"):
+        raise UsageError(f"--out {out}: holds the logs; name another folder")
 
 
 def _of_logs(options: LogCollection, variants: tuple[str, ...]) -> Config:

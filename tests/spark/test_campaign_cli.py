@@ -208,6 +208,18 @@ REFUSED = {
     "no property": (("run", "--target", TABLE, "--out", "{tmp}/a", "--property", "none"), "no property 'none'"),
     "a file": (("run", "--target", TABLE, "--out", "{tmp}/file"), "file"),
     "an unknown option": (("run", "--target", TABLE, "--out", "{tmp}/a", "--trace", "5"), "--trace"),
+    "S3 for folders": (
+        ("diff", "{tmp}", "{tmp}", "--s3", "http://127.0.0.1:1"),
+        "--s3: neither campaign lies on S3; leave it out",
+    ),
+    "a scope for a place": (
+        ("plan", "{tmp}/a", "--runs", "9", "--cores", "2", "--scope", "tiny"),
+        "--scope: it belongs to --target; leave it out",
+    ),
+    "S3 for a measurement": (
+        ("plan", "--target", TABLE, "--runs", "9", "--cores", "2", "--s3", "http://127.0.0.1:1"),
+        "--s3: a measurement reads no campaign; leave it out",
+    ),
     "S3 for a folder": (("status", "{tmp}", "--s3", "http://127.0.0.1:1"), "--s3"),
 }
 

@@ -109,6 +109,26 @@ def test_requests_are_left_out() -> None:
     assert told_apart(one, coverage) == told_apart(two, coverage) == ("answers", "Trim: item N is wrong", ())
 
 
+def test_findings_have_the_situations_of_their_stream() -> None:
+    """Without a stream, or with another one, they have none."""
+    reached = frozenset(
+        {
+            ("two processes serve", 3),
+            ("two processes serve", 4),
+            ("an open overtakes a close", 3),
+            ("a recovery ends", 3),
+        }
+    )
+    coverage = RunCoverage({}, {}, {}, reached, frozenset(), {}, {})
+    found = {key: told_apart(Violation("log", key, "m"), coverage)[2] for key in (-1, 3, 4, 5)}
+    assert found == {
+        -1: (),
+        3: ("an open overtakes a close", "two processes serve"),
+        4: ("two processes serve",),
+        5: (),
+    }
+
+
 def test_a_finding_is_shrunk_to_one_of_its_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the violations of a run those of the same oracle and words count; with all rules, any counts."""
     question = ClusterTarget.of(clusters(removed=("ST-14",))).question

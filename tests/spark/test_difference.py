@@ -52,6 +52,14 @@ def test_the_exit_code_is_about_what_b_has_and_a_lacks(a: Summary, b: Summary) -
     assert compare(fewer, a).exit_code == 12
 
 
+def test_findings_that_are_not_shrunk_are_not_compared(a: Summary) -> None:
+    """As drawn they have other signatures, so each would count as new."""
+    broken = sample("runs/c", findings=2, shrunk=False)
+    for one, two in ((a, broken), (broken, a)):
+        with pytest.raises(UsageError, match=r"runs/c: its findings are not shrunk yet, .*; resume it"):
+            compare(one, two)
+
+
 def test_coverage_of_one_only(a: Summary, b: Summary) -> None:
     """The comparison names what one campaign covered and the other did not."""
     found = compare(a, b)

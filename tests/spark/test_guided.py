@@ -23,13 +23,14 @@ from impl.sim.tape import Fault
 from spark.campaign.blind import compare_with_blind
 from spark.campaign.cluster_target import ClusterTarget
 from spark.campaign.engine import begin
-from spark.campaign.guide import Guide, GuideBook, ReachedFeature
+from spark.campaign.guide import Guide, GuideBook, ReachedFeature, guide_of
 from spark.campaign.reading import unit_row
 from spark.campaign.summary import summarise
 from spark.cluster.storage import FolderStorage
 from tests.cli.running import Run
 from tests.spark.clusters import clusters, go_on, ran_clusters
 from tests.spark.running import DriverDiedError, InlineWorkers, here, place, tables
+from tests.spark.samples import Sample, campaign
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -111,9 +112,11 @@ def test_a_guide_has_the_first_run_of_each_feature(guided: FolderStorage) -> Non
     rows = [coverage(guided, unit) for unit in range(4)]
     guide = GuideBook(guided).before(4)
     assert guide.features == set().union(*map(features, rows))
-    kept = [run for row in rows for run in row["kept"]]
-    first = {(tuple(each["feature"]), each["at"], run["case"]) for run in kept for each in run["reached"]}
-    assert {(each.feature, each.at, each.case) for each in guide.reached} <= first
+    first: dict[tuple[str, ...], tuple[int, str]] = {}
+    for run in (run for row in rows for run in row["kept"]):
+        for each in run["reached"]:
+            first.setdefault(tuple(each["feature"]), (each["at"], run["case"]))
+    assert {each.feature: (each.at, each.case) for each in guide.reached} == first
     times = sum(each["times"] for row in rows for each in row["pairs"])
     times += sum(each["runs"] for row in rows for each in row["moments"])
     assert sum(each.times for each in guide.reached) == times
@@ -126,6 +129,31 @@ def test_a_guide_depends_on_earlier_rounds_alone(guided: FolderStorage) -> None:
     assert one.reached != more.reached
     assert book.before(2).reached == one.reached == GuideBook(guided).before(2).reached
     assert not book.before(0).reached
+
+
+def test_a_book_that_could_not_be_read_is_read_anew(guided: FolderStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file of a unit cannot be read once. Then nothing counts twice."""
+    whole, failures = unit_row, [OSError("S3 is away")]
+
+    def fails_once(storage: FolderStorage, file: tuple[str, int]) -> Any:
+        if file[1] == 3 and failures:
+            raise failures.pop()
+        return whole(storage, file)
+
+    monkeypatch.setattr(spark.campaign.guide, "unit_row", fails_once)
+    with pytest.raises(OSError, match="S3 is away"):
+        guide_of(guided, ASKED, b"", 4)
+    assert guide_of(guided, ASKED, b"", 4).reached == GuideBook(guided).before(4).reached
+
+
+def test_a_run_that_misses_a_rule_is_followed_closely() -> None:
+    """Of the runs with such a parent, fewer than half are crossed."""
+    question = ClusterTarget.of(ASKED).ready().question
+    case = msgspec.json.encode(ParentRun.of(check(question).run))
+    guide = Guide((ReachedFeature(feature=(LACK, "ST-14", ""), times=1, case=case, at=1_000),))
+    ready = ClusterTarget.of(ASKED).ready().guided(guide)
+    close = sum(bool(ready.of(ASKED.seed_of(4), run).options.recorded) for run in range(100))
+    assert close > 50
 
 
 def test_rare_features_are_drawn_more_often() -> None:
@@ -296,6 +324,7 @@ def test_only_the_same_budget_is_compared(guided: FolderStorage) -> None:
     """A campaign with other runs, or another guided one, is no blind one to compare with."""
     one = summarise(guided)
     blind = attrs.evolve(one, name="b", asked=attrs.evolve(ASKED, guided=False))
+    unshrunk = summarise(campaign(Sample(findings=2, shrunk=False), "b")).findings
     assert compare_with_blind(one, blind)
     for other, message in (
         (one, "is a guided campaign; name one"),
@@ -303,6 +332,7 @@ def test_only_the_same_budget_is_compared(guided: FolderStorage) -> None:
         (attrs.evolve(blind, asked=attrs.evolve(blind.asked, removed=("ST-14",))), "another set of rules"),
         (attrs.evolve(blind, done=5), "is not complete; resume it"),
         (attrs.evolve(blind, fingerprint="x"), "another implementation"),
+        (attrs.evolve(blind, findings=unshrunk), "its findings are not shrunk yet"),
     ):
         with pytest.raises(UsageError, match=message):
             compare_with_blind(one, other)

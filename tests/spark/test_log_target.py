@@ -134,6 +134,46 @@ def test_another_log_is_another_campaign(holdfast: Run, logs: Path, tmp_path: Pa
     assert "not one campaign" in ran.err
 
 
+def test_a_log_that_was_mended_is_no_finding(holdfast: Run, logs: Path, tmp_path: Path) -> None:
+    """It was damaged when it was judged. Its campaign, which cannot show that any more, says so."""
+    copy = tmp_path / "logs"
+    copy.mkdir()
+    (copy / "log.ndjson").write_bytes((logs / "cut10.ndjson").read_bytes())
+    assert holdfast(*run_words(copy, tmp_path / "a")).code == 12
+    (copy / "log.ndjson").write_bytes((logs / "good0.ndjson").read_bytes())
+    (tmp_path / "a" / "findings.parquet").unlink()
+    ran = holdfast("campaign", "resume", tmp_path / "a")
+    assert ran.code != 12
+    assert "log.ndjson: has changed since it was judged; begin another campaign" in ran.err
+
+
+def test_files_that_are_damaged_alike_are_one_finding(holdfast: Run, tmp_path: Path) -> None:
+    """The message names no line, so it begins with the path of a copy, which has a random name."""
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    for name in ("d1", "d2", "dump"):
+        (folder / name).write_text("no record\n")
+    words = ["--model", "controller_tables", "--map", "automq-metadata"]
+    made = []
+    for out in ("a", "b"):
+        holdfast("campaign", "run", "--target", "log", "--in", folder, *words, "--out", tmp_path / out)
+        made.append(summarise(place(tmp_path / out)).findings)
+    ((one,), (two,)) = made
+    assert (one.signature, one.times, one.action) == (two.signature, 3, two.action)
+    assert "/" not in one.action
+
+
+def test_logs_of_two_models_are_not_compared(holdfast: Run, logs: Path, tmp_path: Path) -> None:
+    """The message names both models."""
+    holdfast(*run_words(logs, tmp_path / "a"))
+    words = ["--model", "controller_tables", "--map", "automq-metadata"]
+    holdfast("campaign", "run", "--target", "log", "--in", logs, *words, "--out", tmp_path / "b")
+    ran = holdfast("campaign", "diff", tmp_path / "a", tmp_path / "b")
+    assert ran.code == 2
+    assert "logs of FastClose" in ran.err
+    assert "logs of ControllerTables" in ran.err
+
+
 def test_logs_in_a_bucket_are_judged(holdfast: Run, s3: str, keys: tuple[str, str], logs: Path, tmp_path: Path) -> None:
     """Logs in a bucket give the findings of logs in a folder."""
     client = boto3.client("s3", endpoint_url=s3, region_name="us-east-1")
@@ -162,6 +202,9 @@ def test_logs_in_a_bucket_are_judged(holdfast: Run, s3: str, keys: tuple[str, st
         (("--target", "log", "--in", "{logs}", *MODEL, "--brokers", 3), "--brokers: it belongs to runs"),
         (("--target", "ownership", "--in", "{logs}"), "--in: it belongs to --target log"),
         (("--target", "log", "--in", "{logs}", "--model", "nothing"), "nothing"),
+        (("--target", "log", "--in", "{logs}", "--model", "balancer"), "Balancer computes with it (+)"),
+        (("--target", "log", "--in", "{logs}", *MODEL, "--s3", "http://127.0.0.1:1"), "--s3: neither --in nor --out"),
+        (("--target", "log", "--in", "{out}", *MODEL), "holds the logs; name another folder"),
     ],
 )
 def test_wrong_options_are_one_line(
@@ -170,7 +213,14 @@ def test_wrong_options_are_one_line(
     """A missing or wrong option is one line, and no campaign begins."""
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").touch()
-    places = {"{logs}": str(logs), "{empty}": str(tmp_path / "empty"), "{file}": str(tmp_path / "file")}
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "log").touch()
+    places = {
+        "{out}": str(tmp_path / "a"),
+        "{logs}": str(logs),
+        "{empty}": str(tmp_path / "empty"),
+        "{file}": str(tmp_path / "file"),
+    }
     given = [places.get(str(word), word) for word in words]
     ran = holdfast("campaign", "run", *given, "--out", tmp_path / "a")
     assert ran.code == 2

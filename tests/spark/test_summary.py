@@ -140,11 +140,12 @@ def test_what_is_running_has_no_shrunk_runs_yet() -> None:
         ({}, "not_found", True),
         ({"traces": 7, "traces_per_unit": 1_000}, "not_found", True),
         ({"findings": 2, "done": 16, "stop_after": 2}, "violated", True),
+        ({"findings": 2, "done": 13, "stop_after": 2}, "violated", False),
         ({"findings": 2, "done": 16, "stop_after": 3}, "violated", False),
     ],
 )
 def test_the_verdict(sample: dict[str, Any], verdict: str, complete: bool) -> None:
-    """Only a complete campaign has found nothing. One that met enough findings is complete."""
+    """Only a complete campaign has found nothing. One that met enough findings is complete when a round ends."""
     found = summary(**sample)
     assert (found.verdict, found.is_complete) == (verdict, complete)
 

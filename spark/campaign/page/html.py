@@ -139,6 +139,8 @@ def _choices(summary: Summary) -> Iterator[tuple[str, str]]:
     asked = summary.asked
     yield "Runs", f"{summary.runs:,} of {asked.traces:,}, of at most {count(asked.depth, summary.words.run)} each"
     yield "Seed", str(asked.seed)
+    if asked.guided:
+        yield "Guide", "earlier rounds guide the runs, so what is left can be estimated only roughly"
     if asked.cluster is not None:
         yield "Faults", "each run draws half of the kinds" if asked.cluster.faults is None else asked.cluster.faults
     elif asked.balancer is not None:
