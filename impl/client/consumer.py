@@ -11,6 +11,8 @@ from impl.client.node import ClientNode
 from impl.client.routing import ask_until
 from impl.errors import E
 
+USUAL, WHOLE = 1_000, 1 << 40
+"""How many records a poll reads, and a number that no partition has, so that a poll of so many reads all."""
 FINAL_ERRORS = frozenset({E.OFFSET_OUT_OF_RANGE_BOUNDS, E.INVALID_REQUEST})
 """The refusals that a repetition would get again."""
 
@@ -43,7 +45,7 @@ class Consumer:
         partition: int,
         key: int,
         begin: int | None = None,
-        most: int = 1_000,
+        most: int = USUAL,
         phase: str | None = None,
     ) -> PollResult | None:
         """Read about ``most`` records, from ``begin`` or from the position on. ``key``: the partition in the history.

@@ -67,6 +67,10 @@ class StreamCalls:
         self.open_moves = 0
         """The number of moves without an end."""
 
+    def is_whole(self, poll: Poll) -> bool:
+        """Whether a poll is a final one from the start of the stream on."""
+        return poll.is_final and poll.begin <= self.trimmed
+
     @property
     def acked(self) -> list[ValueBatch]:
         """The batches of acknowledged sends."""
@@ -94,8 +98,8 @@ class CallsByStream:
 
     def _check_final(self) -> None:
         for stream in self.streams.values():
-            if stream.acked and not stream.gone and not any(poll.is_final for poll in stream.polls):
-                raise AssumptionError(f"the run has ended without a final read of stream {stream.key}")
+            if stream.acked and not stream.gone and not any(map(stream.is_whole, stream.polls)):
+                raise AssumptionError(f"the run has ended without a final read of the whole stream {stream.key}")
 
 
 def _ends(ops: Iterable[Op]) -> dict[int, Op]:
@@ -107,6 +111,8 @@ def _ends(ops: Iterable[Op]) -> dict[int, Op]:
         if op.kind == "invoke":
             if op.process in busy:
                 raise AssumptionError(f"{op.process} begins operation {op.index} before {busy[op.process]} has ended")
+            if op.index in begun:
+                raise AssumptionError(f"operation {op.index} begins twice")
             busy[op.process] = op.index
             begun[op.index] = op
             continue
@@ -117,6 +123,8 @@ def _ends(ops: Iterable[Op]) -> dict[int, Op]:
             raise AssumptionError(f"operation {op.index} ends twice")
         if (first.process, first.f, first.key) != (op.process, op.f, op.key):
             raise AssumptionError(f"operation {op.index} ends with another process, function or key than it began with")
+        if op.at < first.at:
+            raise AssumptionError(f"operation {op.index} ends at {op.at} ms, before it begins at {first.at} ms")
         ends[op.index] = op
         if op.kind == "info":
             # The operation may still take effect, so its process may begin no other one.
@@ -132,7 +140,7 @@ def _add(stream: StreamCalls, op: Op, end: Op | None) -> None:
         case "send":
             batch = None
             if end is not None and succeeded:
-                if end.offset is None or op.count < 1:
+                if end.offset is None or end.offset < 0 or op.count < 1:
                     raise AssumptionError(f"send {op.index} succeeds without an offset, or has no records")
                 batch = ValueBatch(end.offset, end.offset + op.count, op.value)
             ended = end.at if end is not None and end.kind != "info" else None
@@ -140,13 +148,11 @@ def _add(stream: StreamCalls, op: Op, end: Op | None) -> None:
             stream.sends.append(Send(op.process, op.value, op.count, op.at, ended, failed, batch, broker))
         case "poll" | "fetch":
             if end is not None and succeeded:
-                if op.offset is None or end.offset is None:
-                    raise AssumptionError(f"poll {op.index} has no first offset, or no confirm offset")
-                read = tuple(ValueBatch(base, base + count, value) for base, count, value in end.value)
-                is_final = op.phase == FINAL
-                stream.polls.append(Poll(op.process, op.offset, end.offset, read, end.at, is_final))
+                stream.polls.append(_poll(op, end))
         case "trim":
             # A trim of unknown outcome may have taken effect, so the offsets below it need not be there.
+            if not isinstance(op.value, int):
+                raise AssumptionError(f"trim {op.index} has no new start")
             if not failed:
                 stream.trimmed = max(stream.trimmed, op.value)
         case "destroy":
@@ -156,3 +162,10 @@ def _add(stream: StreamCalls, op: Op, end: Op | None) -> None:
             stream.open_moves += end is None
         case "cancel" | "create" | "elect":
             pass
+
+
+def _poll(op: Op, end: Op) -> Poll:
+    if op.offset is None or end.offset is None or end.value is None:
+        raise AssumptionError(f"poll {op.index} has no first offset, no confirm offset, or no batches")
+    read = tuple(ValueBatch(base, base + count, value) for base, count, value in end.value)
+    return Poll(op.process, op.offset, end.offset, read, end.at, is_final=op.phase == FINAL)

@@ -87,8 +87,9 @@ def _heal(calls: CallsByStream) -> Iterator[Violation]:
     """The cluster works again once the faults stop: the run came to its end, and every move was answered."""
     if calls.missing:
         yield Violation("heal", -1, f"at the end, without further faults, {calls.missing}")
+    if calls.missing != "":
         return
     for stream in calls.streams.values():
-        if calls.missing == "" and stream.open_moves:
+        if stream.open_moves:
             yield Violation("heal", stream.key, f"{stream.open_moves} moves of stream {stream.key} never ended")
             return

@@ -31,9 +31,12 @@ def lost(stream: StreamCalls) -> Iterator[Violation]:
                     f"value {batch.value} was acknowledged at offset {batch.base} of stream {stream.key}, but "
                     f"{poll.process}, who reads from {poll.begin} to {poll.end} at {poll.ended} ms, does not find it",
                 )
-    finals = [poll for poll in stream.polls if poll.is_final]
-    if finals and acked and acked[-1].end > max(poll.end for poll in finals):
-        end = max(poll.end for poll in finals)
+    # Each reader has read the stream to its end, perhaps in its second attempt.
+    ends: dict[str, int] = {}
+    for poll in filter(stream.is_whole, stream.polls):
+        ends[poll.process] = max(poll.end, ends.get(poll.process, 0))
+    end = min(ends.values(), default=None)
+    if end is not None and acked and acked[-1].end > end:
         yield Violation(
             "lost",
             stream.key,

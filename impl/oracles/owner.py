@@ -1,4 +1,4 @@
-"""One owner at a time: all offsets that one broker acknowledges lie below the offsets of the next owner."""
+"""One owner at a time: a send has a higher offset than every send that was acknowledged before it began."""
 
 from __future__ import annotations
 

@@ -29,20 +29,24 @@ def aborted(stream: StreamCalls) -> Iterator[Violation]:
 
 
 def order(stream: StreamCalls) -> Iterator[Violation]:
-    """Find polls with a gap in their range, and processes whose acknowledged sends do not have ascending offsets."""
+    """Find polls that read more than their range in order, or have a gap in it, and processes whose acknowledged sends
+    do not have ascending offsets.
+    """
     for poll in stream.polls:
-        place = poll.begin
+        place, fits = poll.begin, True
         for batch in poll.read:
             # The first batch may begin before the range. Each later batch begins where the one before it ends.
             if not batch.base <= place < batch.end or (place > poll.begin and batch.base != place):
+                fits = False
                 break
             place = batch.end
-        if place < poll.end:
+        if place < poll.end or not fits:
+            problem = "has a gap" if place < poll.end else "does not end"
             yield Violation(
                 "order",
                 stream.key,
                 f"{poll.process} reads stream {stream.key} from {poll.begin} to {poll.end} at {poll.ended} ms, and "
-                f"the answer has a gap at offset {place}",
+                f"the answer {problem} at offset {place}",
             )
     last: dict[str, tuple[int, int]] = {}
     for send in stream.sends:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from impl.client.admin import Admin
-from impl.client.consumer import Consumer
+from impl.client.consumer import WHOLE, Consumer
 from impl.client.history import FINAL, History
 from impl.client.node import ClientNode
 from impl.client.producer import Producer
@@ -203,8 +203,7 @@ class RealLoad:
     async def _read(self, node: ClientNode, partition: int) -> None:
         """Read a partition as a whole; try again until a read succeeds."""
         consumer = Consumer(node, patience_ms=PATIENCE_MS)
-        most = 1 << 40
-        while await consumer.poll("client", TOPIC, partition, partition, begin=0, most=most, phase=FINAL) is None:
+        while await consumer.poll("client", TOPIC, partition, partition, begin=0, most=WHOLE, phase=FINAL) is None:
             await node.sleep(PAUSE_MS)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-from impl.client.consumer import Consumer
+from impl.client.consumer import USUAL, WHOLE, Consumer
+from impl.client.history import FINAL
 from impl.client.node import ClientNode
 from impl.client.producer import Producer
 from impl.sim.partitions.metadata import TOPIC
@@ -90,8 +91,10 @@ class PartitionClient:
             has_ended = [await self._send(operation, 0), *[await each.wait() for each in ends]]
             return all(has_ended)
         begin = int(operation.part * self._ends.get(operation.key, 0))
+        # An oracle takes the end of a final poll for the end of the partition.
+        most = WHOLE if self._phase == FINAL else USUAL
         page = await self._consumer.poll(
-            *("client", TOPIC, operation.key, operation.key), begin=begin, phase=self._phase
+            *("client", TOPIC, operation.key, operation.key), begin=begin, most=most, phase=self._phase
         )
         if page is not None:
             self._see(operation.key, page.confirmed)

@@ -87,6 +87,15 @@ WRONG: dict[str, tuple[str, tuple[tuple[Any, ...], ...]]] = {
         "order",
         (send(1, None, kind="info"), send(2, 0, process="d"), send(3, 2, process="d"), final(3, (0, 1, 2), (2, 1, 3))),
     ),
+    "a batch that is delivered again": (
+        "order",
+        (send(1, 0, count=2), send(2, 2, count=2, process="d"), final(4, (0, 2, 1), (2, 2, 2), (0, 2, 1))),
+    ),
+    "a batch below the range": ("order", (send(1, 0), poll(1, 1, (0, 1, 1)), final(1, (0, 1, 1)))),
+    "a second reader whose log ends early": (
+        "lost",
+        (send(1, 0), send(2, 1), final(2, (0, 1, 1), (1, 1, 2)), ("q", *final(1, (0, 1, 1))[1:])),
+    ),
     "acks of a process out of order": ("order", (send(1, 1), send(2, 0), final(2, (0, 1, 2), (1, 1, 1)))),
     "a read beyond the confirm offset": ("bound", (send(1, 0), poll(0, 0, (0, 1, 1)), final(1, (0, 1, 1)))),
     "more records than were sent": ("bound", (send(1, 0), poll(0, 5, (0, 1, 1)), final(1, (0, 1, 1)))),
@@ -178,8 +187,13 @@ def test_an_edited_history_is_rejected(seed: int, edit: Edit) -> None:
 
 
 BROKEN: dict[str, tuple[tuple[Any, ...], ...]] = {
-    "without a final read of stream 0": (send(1, 0),),
+    "without a final read": (send(1, 0),),
     "the value 1 is sent twice": (send(1, 0), send(1, 1), final(2)),
+    "without a final read of the whole stream 0": (send(1, 0), poll(1, 1, phase=FINAL)),
+    "before it begins": (send(1, 0, ended=-1), final(1, (0, 1, 1))),
+    "without an offset, or": (send(1, -1), final(0)),
+    "no batches": (send(1, 0), ("r", "poll", "ok", {"begin": 0, "offset": 1}), final(1, (0, 1, 1))),
+    "has no new start": (send(1, 0), ("t", "trim", "ok", {}), final(1, (0, 1, 1))),
     "c begins operation": (send(1, None, kind="open"), send(2, 0), final(1)),
     "without an offset": (send(1, None), final(0)),
 }
@@ -192,6 +206,14 @@ def test_a_broken_assumption_is_an_error(problem: str) -> None:
     assert verdict.violations == ()
     assert verdict.error is not None
     assert problem in verdict.error
+
+
+def test_an_operation_that_begins_twice_is_an_error() -> None:
+    """Two processes use one number."""
+    history = written(send(1, 0), final(1, (0, 1, 1)))
+    history.ops.insert(1, msgspec.structs.replace(history.ops[0], process="d", value=2))
+    verdict = judge(history)
+    assert (verdict.violations, verdict.error) == ((), "operation 0 begins twice")
 
 
 def test_a_process_ends_with_an_unknown_outcome() -> None:
