@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ import msgspec
 
 from holdfast.check.budget import Budget, Meter
 from holdfast.cli.output import cannot_write
+from holdfast.ir.errors import UsageError
 from impl.oracles.verdict import Violation
 from impl.sim.case_file import SimulationCase, case_of, text
 from impl.sim.check import CheckResult, Question, check
@@ -27,7 +29,7 @@ class SimulationFinding(msgspec.Struct, frozen=True, kw_only=True):
     - ``violation``: the violation of the small run. ``case``: the small run, which may have another seed.
     - ``runs``: the number of runs that shrinking took; 0 without shrinking.
     - ``complete``: whether no single operation or fault can be left out of the small run.
-    - ``path``: the file of the case; None if it is not kept.
+    - ``path``: the file of the case; None if there is none.
     - ``mended``: the violations of the same run with all rules; None if no rule was switched off and no defect built
       in.
     - ``moments``: the timeline of the small run, as lines of text. ``shown``: the small run itself.
@@ -98,6 +100,15 @@ def mended_of(case: SimulationCase) -> tuple[Violation, ...] | None:
 def _while_time_is_left(meter: Meter, limit: Budget) -> Callable[[], bool]:
     own = Meter(limit)
     return lambda: not own.look(0, 0, 0, 0) and not meter.look(0, 0, 0, 0)
+
+
+def check_folder(folder: Path | None) -> None:
+    """Raise UsageError unless runs can be kept in the folder that is named. Call this before the runs."""
+    if folder is None:
+        return
+    there = next((each for each in (folder, *folder.absolute().parents) if each.exists()), Path("/"))
+    if not (there.is_dir() and os.access(there, os.W_OK)):
+        raise UsageError(f"--keep {folder}: {there} is no folder in which files can be written; choose another folder")
 
 
 def _keep(folder: Path, case: SimulationCase) -> Path:

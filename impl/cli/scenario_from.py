@@ -19,6 +19,8 @@ from impl.scenario.language import read_text
 from impl.scenario.suggest import unknown
 
 PASSED, FAILED = 0, 12
+NOUNS: dict[Goal, str] = {"edges": "edges", "rules": "decisions of rules", "pairs": "pairs"}
+"""What the files of each cover show."""
 
 
 def from_trace(
@@ -92,10 +94,11 @@ def from_model(
         raise cannot_write(out, error) from error
     for name, text in made.files.items():
         write(out / name, text)
-    covered = made.found - len(made.uncovered)
-    say(f"{model}, scope {scope}: {made.found:,} {cover}, {covered:,} of them covered")
+    covered = made.found - len(made.uncovered) - len(made.unasked)
+    say(f"{model}, scope {scope}: {made.found:,} {NOUNS[cover]}, {covered:,} of them covered")
     say(f"{out}: {made.scenarios:,} scenarios in {len(made.files)} files, {made.steps:,} steps")
-    for line in (*made.remarks, *(f"not covered: {each}" for each in made.uncovered)):
+    unasked = (f"no request of this scope: {each}" for each in made.unasked)
+    for line in (*made.remarks, *unasked, *(f"not covered: {each}" for each in made.uncovered)):
         say(f"  {line}")
     return FAILED if made.uncovered else PASSED
 

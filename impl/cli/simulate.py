@@ -19,6 +19,7 @@ from impl.cli import as_model as model_run
 from impl.cli import move as move_command
 from impl.cli import part_runs
 from impl.cli.cluster_settings import NO_CLUSTER, ClusterSettings
+from impl.cli.finding import check_folder
 from impl.cli.guard_options import NO_GUARDS, GuardOptions
 from impl.cli.move import NO_MOVE, MoveOptions
 from impl.cli.question import drawn_question
@@ -108,7 +109,7 @@ def simulate(
     shrink
         Shrink a run that violates a property (the default), or keep it unchanged.
     keep_going
-        Go on after the first violation, and keep the first run of each oracle.
+        Go on after the first violation, and keep for each oracle the first run that it is the first to object to.
     budget
         Stop at a limit of time or memory: 30s,2GB.
     json
@@ -143,17 +144,9 @@ def simulate(
     }
     if rules.asked:
         other = {"--generation": generation, "--version": version, "--history": history, "--as-model": as_model}
-        given = {
-            "FILE": file,
-            **drawn,
-            **shown_of_run,
-            **other,
-            **move.given,
-            "--part": part,
-            "--jobs": None,
-            "--budget": None,
-        }
-        _refuse({**given, "--scenario": move.scenario, "--json": json or None}, "all rules are meant")
+        given = {"FILE": file, **drawn, **shown_of_run, **other, **move.given, "--part": part}
+        given |= {"--scenario": move.scenario, "--json": json or None, "--jobs": None, "--budget": None}
+        _refuse(given, "all rules are meant")
         reports.refuse("a page of rules has no verdict")
         of_update = {**rules.given, "--jobs": jobs, "--budget": budget}
         _refuse({} if rules.update else of_update, "it belongs to --update")
@@ -192,6 +185,8 @@ def simulate(
         one = {"--log": log, "--history": history, "--timeline": timeline or None}
         _refuse_number(seeds, one, {"--jobs": jobs, "--keep-going": keep_going or None})
         question = drawn_question(numbers[0], **attrs.asdict(clusters), without=without)
+    _refuse({"--json": json or None} if timeline else {}, "--timeline prints text")
+    check_folder(keep)
     reports.prepare(json=json)
     render = None if html is None else renderer("system")
     history_file = None if history is None else Path(history)
@@ -203,10 +198,13 @@ def simulate(
     shown: list[str] = []
     checked: CheckResult | None = None
     if seeds is None:
-        checked = simulations.run_one(is_kept=file is None)
+        # With --mended the file alone makes another run.
+        checked = simulations.run_one(is_kept=file is None, file=None if mended else file)
         if checked is not None:
             _write_files(checked, log, history_file, question)
             shown = timeline_of(checked.run) if timeline and not checked.violations else []
+        else:
+            _note_unfinished(log, history_file)
     else:
         simulations.run_many(jobs)
     simulations.report(shown, reports, json=json)
@@ -231,10 +229,18 @@ def _write_page(
     """Write the page of the first finding; without one, that of a single run."""
     finding = next(iter(simulations.findings), None)
     shown = checked if finding is None else finding.shown
-    if shown is None:
+    if not simulations.totals.runs:
+        _note_unfinished(html)
+    elif shown is None:
         note(f"holdfast: nothing is violated, so {html} is not written")
     else:
         write(html, render(simulated_run(simulations.question, shown, finding)))
+
+
+def _note_unfinished(*files: Path | None) -> None:
+    """Say which files are not written, since a limit came before the run had ended."""
+    for file in (each for each in files if each is not None):
+        note(f"holdfast: the run was not finished, so {file} is not written")
 
 
 def _limits(budget: str | None) -> Budget:

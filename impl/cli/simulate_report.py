@@ -118,12 +118,6 @@ def _open(oracle: str, runs: int, is_violated: bool, ended: str) -> Case:
 def _violated(question: Question, finding: SimulationFinding) -> Case:
     oracle = finding.violation.oracle
     at = Place(judge.__file__ if finding.path is None else str(finding.path), 1)
-    seed = ["--seed", str(finding.seed), "--version", question.version]
-    options = [
-        *(f"--without={label}" for label in question.without),
-        *(f"--switch={each}" for each in question.switches),
-    ]
-    again = [*seed, *options] if finding.path is None else [str(finding.path)]
     operations = [f"{each.f} {each.key}" for each in finding.case.script]
     faults = [f"{each.kind} {each.site}" for each in finding.case.faults]
     return Case(
@@ -134,7 +128,8 @@ def _violated(question: Question, finding: SimulationFinding) -> Case:
         status="failed",
         message=finding.violation.message,
         text="\n".join(told(finding)),
-        replay=shlex.join(["holdfast", "simulate", *again]),
+        # Only a run of --mended has no file.
+        replay=None if finding.path is None else shlex.join(["holdfast", "simulate", str(finding.path)]),
         fingerprint=fingerprint(
             "simulate", question.version, *question.without, *question.switches, oracle, *operations, *faults
         ),

@@ -34,7 +34,7 @@ def simulated_run(question: Question, checked: CheckResult, finding: SimulationF
     verdict, words = _verdict(checked, finding)
     return SystemRun(
         holdfast=__version__,
-        about=title(question, f"seed {question.seed}"),
+        about=title(question, f"seed {question.seed if finding is None else finding.case.seed}"),
         title="A simulated run" if finding is None else f"A violation: {finding.violation.oracle}",
         verdict=verdict,
         verdict_text=words,

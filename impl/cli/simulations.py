@@ -67,8 +67,11 @@ class Simulations:
             return FAULT
         return OUT_OF_BUDGET if self._ended else HELD
 
-    def run_one(self, *, is_kept: bool) -> CheckResult | None:
-        """Run one seed. Returns None if a limit came first. ``is_kept``: whether a violation is shrunk and kept."""
+    def run_one(self, *, is_kept: bool, file: Path | None = None) -> CheckResult | None:
+        """Run one seed. Returns None if a limit came first.
+
+        ``is_kept``: whether a violation is shrunk and kept. ``file``: the file that holds the run; None if none does.
+        """
         with interruptible(self._meter):
             try:
                 checked = check(self.question, self._go_on)
@@ -80,6 +83,8 @@ class Simulations:
                 with _said_on_terminal("making the run small"):
                     shrunk = self._shrunk and is_kept
                     found = investigate(self.question, checked, violation, folder, shrunk=shrunk, meter=self._meter)
+                if file is not None:
+                    found = msgspec.structs.replace(found, path=file)
                 self.findings.append(found)
         return checked
 

@@ -249,6 +249,7 @@ def test_a_run_that_cannot_be_judged_is_a_fault(capsys: Captured, monkeypatch: p
         (("--faults", "join"), "--faults join: it happens only in a cluster with --zones; leave it out"),
         (("--faults", "pause,explosion"), "--faults: unknown kind of fault explosion"),
         (("--faults", ""), "--faults: unknown kind of fault"),
+        (("--timeline", "--json"), "--json: --timeline prints text; leave it out"),
         (("--without", "ST-99"), "--without: unknown label ST-99; known: ST-"),
         (("--without", "CA-02"), "--without: unknown label CA-02"),
         (("--switch", "AM-77"), "--switch: unknown switch AM-77"),
@@ -281,6 +282,46 @@ def test_a_folder_that_cannot_be_written(capsys: Captured) -> None:
     Path("corpus").write_text("a file")
     assert simulate("--seed", 0, "--without", "ST-14", *SMALL) == 2
     assert "cannot be written" in capsys.readouterr().err
+
+
+def test_a_named_folder_that_cannot_be_written(capsys: Captured) -> None:
+    """It is refused before the runs: otherwise a violation would be found and lost."""
+    Path("file").write_text("a file")
+    assert simulate("--seeds", "0..3", "--keep", "file/runs") == 2
+    said = capsys.readouterr().err
+    assert said.startswith("holdfast: --keep file/runs: ")
+    assert said.endswith("is no folder in which files can be written; choose another folder\n")
+
+
+def test_the_report_of_a_file_repeats_the_file(capsys: Captured) -> None:
+    """The run of a kept file has a script and faults, which no option names."""
+    case = Path(__file__).parents[2] / "corpus" / "V6-without-ST-14-log-7.json"
+    assert simulate(case, "--junit", "r.xml") == 12
+    assert f"holdfast simulate {case}" in Path("r.xml").read_text(encoding="utf-8")
+    assert f"again           holdfast simulate {case}" in capsys.readouterr().out
+
+
+def test_files_of_a_run_that_was_not_finished(capsys: Captured) -> None:
+    """Each file that is not written is named."""
+    files = ("--log", "l.ndjson", "--history", "h.json", "--html", "p.html")
+    assert simulate("--seed", 1, "--budget", "0.001s", *files) == 20
+    said = capsys.readouterr().err
+    for name in ("l.ndjson", "h.json", "p.html"):
+        assert f"the run was not finished, so {name} is not written" in said
+        assert not Path(name).exists()
+
+
+def test_the_page_of_many_seeds_names_the_seed(capsys: Captured) -> None:
+    """The seed that violates something is not the first one."""
+    assert simulate("--seeds", "0..9", "--without", "CL-02", "--no-shrink", "--html", "p.html", "--json") == 12
+    (seed,) = json.loads(capsys.readouterr().out)["violated_seeds"]
+    assert seed != 0
+    assert f"seed {seed}, without CL-02" in Path("p.html").read_text(encoding="utf-8")
+
+
+def test_partitions_with_many_records() -> None:
+    """The final read is one poll, however many records there are."""
+    assert simulate("--partitions", 1, "--steps", 1500, "--faults", "none") == 0
 
 
 # A model's run ---------------------------------------------------------------------------------------------------
