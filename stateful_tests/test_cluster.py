@@ -87,6 +87,17 @@ def test_an_oracle_objects_during_a_run(load: str, bucket: MotoBucket) -> None:
     cluster.close()
 
 
+def test_a_history_that_cannot_be_judged_is_no_violation(bucket: MotoBucket) -> None:
+    """Else a missing rule would seem to be found by a defect of the judge."""
+    cluster = _served("streams", bucket)
+    history = cluster.simulation.history
+    index = history.invoke("stranger", "poll", 0, None, cluster.simulation.queue.now, offset=0)
+    history.complete(index, "ok", cluster.simulation.queue.now, value=[(0, 1, 1)])
+    with pytest.raises(RuntimeError, match=r"the oracles cannot judge the history: poll .* no confirm offset"):
+        cluster.check()
+    cluster.close()
+
+
 @pytest.mark.parametrize("load", ["streams", "partitions"])
 def test_a_bucket_without_a_batch_is_noticed_at_the_end(load: str, bucket: MotoBucket) -> None:
     """The end reads the bucket itself: an acknowledged batch that it lacks is lost."""

@@ -5,7 +5,7 @@ expects the refusal, and goes on in the state that has not changed. So the file 
 where the implementation lacks the rule.
 
 A missing rule may be one of brokers and not of the controller. Then the model with all rules does not send some request
-of the run at all. In this case the file follows the model without the rule: its controller is the same.
+of the run at all. In this case the file follows the model without that rule, but with all rules of the controller.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from holdfast.runs.replay import Script
 from holdfast.trace.line import to_line
 from holdfast.trace.trace import Trace
 from impl.bridge import route_epochs
-from impl.bridge.missing_rules import own_rules
+from impl.bridge.missing_rules import labels_of, own_rules
 from impl.bridge.paired_run import PairedCall, PairedRun
 from impl.bridge.pairing import Pairing
 from impl.bridge.pairings import PAIRINGS
@@ -84,9 +84,16 @@ def scenario_of(line: str, model: str | None = None) -> CounterexampleFile:
     try:
         text, skipped = _followed(kind(system, system.scope(trace.scope)), trace, script, refusals=not own)
     except _UnsentError as unsent:
-        own, foreign = (), tuple(dict.fromkeys((*foreign, unsent.rule)))
-        whole = kind(replayer.system, replayer.system.scope(trace.scope))
-        text, skipped = _followed(whole, trace, script, refusals=True, sends_all=True)
+        foreign = tuple(dict.fromkeys((*foreign, unsent.rule)))
+        own = tuple(name for name in own if name not in labels_of(unsent.rule))
+        # The rules of the controller stay: the file expects their answers.
+        system = load_variant(
+            trace.target,
+            [name for name in trace.variants if name in foreign],
+            [name for name in trace.removed if name in foreign],
+        )
+        sending = kind(system, system.scope(trace.scope))
+        text, skipped = _followed(sending, trace, script, refusals=not own, sends_all=True)
     return CounterexampleFile(text, own, foreign, skipped)
 
 
@@ -95,8 +102,8 @@ def _followed(
 ) -> tuple[str, tuple[str, ...]]:
     """The text of the file, and the steps that are no operation.
 
-    ``refusals``: whether to end with the requests that the model refuses. ``sends_all``: whether the pairing has the
-    model of the run. Otherwise a rule of brokers may keep a request from being sent; raises _UnsentError then.
+    ``refusals``: whether to end with the requests that the model refuses. ``sends_all``: whether the pairing lacks the
+    rules of brokers that the run lacks. Otherwise such a rule may keep a request from being sent: _UnsentError.
     """
     machine = pairing.machine
     start = machine.attempt(machine.layout.blank(), machine.system.init.name, script.start)

@@ -36,7 +36,8 @@ def rule_goals(graph: RequestGraph) -> RuleGoals:
     for rule in system.rules:
         edges = [edge for action in rule.actions for edge in by_action.get(action, ())]
         names = {True: f"{rule.label} {DECIDES}", False: f"{rule.label} {ALLOWS}"}
-        if not edges or names[True] in wanted:
+        # A rule that the pairing has removed decides nothing.
+        if not edges or names[True] in wanted or rule.label in system.removed:
             continue
         wanted += names.values()
         for edge, decides in _decisions(graph, rule.label, edges):

@@ -23,8 +23,9 @@ MOST_LINES = 2_000
 class ScenarioSuite:
     """The files of a suite, and what they cover.
 
-    ``files``: texts by name. ``found``: the number of edges, rules or pairs. ``uncovered``: those that no scenario
-    covers, by name. ``remarks``: what is no operation, and what no query shows.
+    ``files``: texts by name. ``found``: the number of edges, decisions of rules, or pairs. ``uncovered``: those that no
+    scenario covers, by name. ``unasked``: those that no request of the scope shows. ``remarks``: what is no operation,
+    and what no query shows.
     """
 
     files: Mapping[str, str]
@@ -32,6 +33,7 @@ class ScenarioSuite:
     steps: int
     found: int
     uncovered: tuple[str, ...]
+    unasked: tuple[str, ...]
     remarks: tuple[str, ...]
 
 
@@ -41,19 +43,20 @@ def suite_of(model: str, scope: str, goal: Goal) -> ScenarioSuite:
     Raises UsageError for any other scope, and DisagreementError if the controller does not do as the model does.
     """
     graph = RequestGraph(PAIRINGS[model].of_scope(scope))
-    walks, found, uncovered, remarks = _COVERS[goal](graph)
+    walks, found, uncovered, unasked = _COVERS[goal](graph)
     return ScenarioSuite(
         files=dict(_files(graph, f"{model}-{scope}-{goal}", walks)),
         scenarios=len(walks),
         steps=sum(len(walk) for walk in walks),
         found=found,
         uncovered=uncovered,
-        remarks=(*_remarks(graph), *remarks),
+        unasked=unasked,
+        remarks=_remarks(graph),
     )
 
 
 Cover = tuple[list[list[Statement]], int, tuple[str, ...], tuple[str, ...]]
-"""Walks, the number of goals, the goals that no walk reaches, and remarks."""
+"""Walks, the number of goals, the goals that no walk reaches, and those that no request of the scope shows."""
 
 
 def _edges(graph: RequestGraph) -> Cover:
@@ -67,7 +70,7 @@ def _rules(graph: RequestGraph) -> Cover:
     cover = EdgeCover(graph, goals.edges.values())
     walks = list(cover.walks())
     uncovered = tuple(name for name, key in goals.edges.items() if key in cover.missing)
-    return walks, len(goals.edges), uncovered, tuple(f"no request of this scope: {name}" for name in goals.open)
+    return walks, len(goals.edges) + len(goals.open), uncovered, goals.open
 
 
 def _pairs(graph: RequestGraph) -> Cover:

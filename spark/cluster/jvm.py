@@ -117,7 +117,7 @@ _TELLING = [
     re.compile(r"^Error: (?!Could not create the Java|A fatal exception)(?P<what>.+)"),
     re.compile(r"^ERROR [\w$]+: (?P<what>.+)"),
     re.compile(r"^Caused by: (?:[\w$]+\.)*(?P<what>.+)"),
-    re.compile(r"^(?!WARN|Using Spark|Setting default|To adjust|\s)(?P<what>.+)"),
+    re.compile(r"^(?!WARN|INFO|Using Spark|Setting default|To adjust|\s)(?P<what>.+)"),
 ]
 """Patterns of lines that say why Spark failed, the most telling pattern first."""
 

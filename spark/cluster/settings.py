@@ -56,7 +56,7 @@ def read_setting(text: str) -> tuple[str, str]:
     """
     name, equals, value = text.partition("=")
     if not equals or not name.startswith("spark."):
-        raise UsageError(f"--conf is {name!r}; write KEY=VALUE with a key of Spark, as in spark.cluster.task.cpus=1")
+        raise UsageError(f"--conf is {name!r}; write KEY=VALUE with a key of Spark, as in spark.task.cpus=1")
     if name in _CHOSEN:
         raise UsageError(f"--conf sets {name}; {_CHOSEN[name]}")
     return name, value
@@ -136,7 +136,7 @@ def check_reachable(master: Master) -> None:
 
 
 def _addresses(matched: re.Match[str]) -> list[str]:
-    return (matched["addresses"] or "").split(",") if matched["addresses"] else []
+    return matched["addresses"].split(",") if matched["addresses"] else []
 
 
 def settings(master: Master, folder: Path) -> dict[str, str]:
@@ -183,7 +183,7 @@ def settings(master: Master, folder: Path) -> dict[str, str]:
             chosen["spark.python.unix.domain.socket.enabled"] = "false"
     else:
         # The same number of attempts as in local mode.
-        chosen["spark.cluster.task.maxFailures"] = str(ATTEMPTS)
+        chosen["spark.task.maxFailures"] = str(ATTEMPTS)
         # Executors become ready at different times: the first tasks wait until most of them are.
         chosen["spark.scheduler.minRegisteredResourcesRatio"] = "0.8"
     return chosen

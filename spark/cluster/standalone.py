@@ -38,7 +38,9 @@ _ASKING = 60
 _KILLING = 10
 """Seconds that a keeper has beyond ENDING until it is killed itself."""
 
-_MEMORY = re.compile(r"\d+[mg]")
+MOST = 10_000
+"""The most workers, and the most cores of a worker."""
+_MEMORY = re.compile(r"[1-9]\d*[mg]")
 
 _WHERE = """
 import importlib.util, sys
@@ -66,8 +68,8 @@ class ClusterSize:
     def check(self) -> None:
         """Raise UsageError for a value out of range."""
         for option, value in (("--workers", self.workers), ("--cores", self.cores)):
-            if value < 1:
-                raise UsageError(f"{option} is {value}; give at least 1")
+            if not 1 <= value <= MOST:
+                raise UsageError(f"{option} is {value}; give 1 to {MOST:,}")
         if _MEMORY.fullmatch(self.memory) is None:
             raise UsageError(f"--memory is {self.memory!r}; write a size such as 1g or 1536m")
 

@@ -15,6 +15,7 @@ from holdfast.check.conform.answer.verdict import call
 from holdfast.check.conform.judge.frame import Frame
 from holdfast.check.conform.judge.growing_log import GrowingLog, ImpossibleEventError
 from holdfast.check.conform.mappings.mapping import Mapping
+from impl.bridge.log_models import OF_PARTITIONS, OF_STREAMS
 from impl.sim.conformance.log import conform_log
 from impl.sim.conformance.partitions import partition_logs
 from impl.sim.event_log import EventLog
@@ -44,12 +45,12 @@ class Conformance:
         """Judge what has happened since the last check. Raises BrokenError if a model does not allow it."""
         settled = self._settled()
         lines = _lines(conform_log(settled))
-        for name in streams.MODELS[self._shape.version]:
+        for name in OF_STREAMS[self._shape.version]:
             self._judge(name, -1, lines)
         if self._shape.load == "partitions":
             logs = partition_logs(settled, elects=self._shape.generation == "G1")
             for partition, text in logs.items():
-                for name in moves.MODELS:
+                for name in OF_PARTITIONS:
                     self._judge(name, partition, _lines(text))
 
     def _settled(self) -> EventLog:

@@ -28,7 +28,6 @@ Generation = Literal["G0", "G1"]
 Edit = Callable[[random.Random, Sequence[Line]], list[Line] | None]
 """A function that returns an edited log, or None if there is nothing to edit."""
 
-MODELS = ("reassignment", "cancellation")
 PARTITIONS = 3
 CLOSES = ("CLOSE_STREAM", "CLOSE_STREAM:recovery")
 RECORDS = ("REASSIGN", "CANCEL", "ELECT_LEADER:source", "ELECT_LEADER:timer", "RENEW_EPOCH")

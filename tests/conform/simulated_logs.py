@@ -24,8 +24,6 @@ from impl.sim.conformance.log import conform_log
 
 Line = dict[str, Any]
 
-MODELS = {"legacy": ("ownership", "stream_log"), "V6": ("fast_close",)}
-"""For each version, the models that judge its logs."""
 REQUESTS = ("OPEN_STREAM", "CLOSE_STREAM", "CLOSE_STREAM:recovery")
 """The kinds of lines whose stream epoch the controller compares."""
 STEPS = ("append.acked",)

@@ -12,6 +12,7 @@ import pytest
 
 from holdfast.check.conform.judge.frame import Frame
 from holdfast.check.conform.judge.growing_log import GrowingLog, ImpossibleEventError
+from impl.bridge.log_models import OF_PARTITIONS
 from impl.sim.check import Question, check
 from impl.sim.conformance.log import conform_log
 from impl.sim.options import Options
@@ -117,7 +118,7 @@ def test_only_new_events_are_judged() -> None:
     assert from_the_start.judged > whole
 
 
-@pytest.mark.parametrize("name", partition_logs.MODELS)
+@pytest.mark.parametrize("name", OF_PARTITIONS)
 def test_the_log_of_a_partition_grows(name: str, tmp_path: Path) -> None:
     """The models of moves judge the growing log of a partition; a wrong leader epoch is impossible at its line."""
     _, logs = partition_logs.simulated(1, "G0", "legacy")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from impl.bridge.log_models import OF_PARTITIONS
 from tests.conform.partition_logs import (
-    MODELS,
     PARTITIONS,
     Edit,
     Generation,
@@ -42,7 +42,7 @@ def all_conform(generation: Generation, version: str, seeds: range, folder: Path
         assert len(logs) == PARTITIONS
         for number, lines in enumerate(logs):
             kinds.update(line["kind"] for line in lines)
-            for name in MODELS:
+            for name in OF_PARTITIONS:
                 found = judged(name, generation, lines, folder)
                 assert found.kind == "conforms", (seed, number, reasons(name, generation, found))
                 assert found.judged == found.events == len(lines)
@@ -95,7 +95,7 @@ def test_a_worker_may_stand_for_a_broker_that_is_active_again(tmp_path: Path) ->
     states = [_states_at_failover(lines) for lines in logs]
     assert any("BROKER_ACTIVE" in each for each in states)
     for lines in logs:
-        assert {judged(name, "G1", lines, tmp_path).kind for name in MODELS} == {"conforms"}
+        assert {judged(name, "G1", lines, tmp_path).kind for name in OF_PARTITIONS} == {"conforms"}
 
 
 def _states_at_failover(lines: Sequence[Line]) -> list[str]:
@@ -130,7 +130,7 @@ def noticed(edit: Edit, generation: Generation, seeds: range, folder: Path) -> C
             for time in range(2):
                 edited = edit(random.Random(f"{seed} {number} {time}"), lines)
                 if edited is not None:
-                    found.update(judged(name, generation, edited, folder).kind for name in MODELS)
+                    found.update(judged(name, generation, edited, folder).kind for name in OF_PARTITIONS)
     return found
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.ir.errors import UsageError
+from impl.bridge.log_models import OF_STREAMS
 from tests.conform.simulated_logs import (
-    MODELS,
     Line,
     judged,
     reasons,
@@ -34,7 +34,7 @@ def all_conform(version: str, seeds: range, folder: Path) -> Counter[str]:
         checked, lines = simulated(seed, version)
         assert not checked.violations
         happened.update({kind for kind in FAULTS if checked.run.happened.get(kind)})
-        for name in MODELS[version]:
+        for name in OF_STREAMS[version]:
             found = judged(name, lines, folder)
             assert found.kind == "conforms", (version, seed, reasons(name, found))
             assert found.judged == found.events > 100
@@ -101,7 +101,7 @@ def test_fifty_logs_conform(version: str, tmp_path: Path) -> None:
 def noticed(edit: Edit, seeds: range, times: int, folder: Path) -> Counter[tuple[str, str]]:
     """The numbers of rejected and accepted edited logs for each model. An accepted edit must leave a good log."""
     found: Counter[tuple[str, str]] = Counter()
-    for version, names in MODELS.items():
+    for version, names in OF_STREAMS.items():
         for seed in seeds:
             _, lines = simulated(seed, version)
             for name in names:
@@ -131,7 +131,7 @@ def is_sent_again(lines: Sequence[Line], edited: Sequence[Line]) -> bool:
 def test_edits_are_noticed(edit: Edit, tmp_path: Path) -> None:
     """The lines of an edited log are renumbered, so the model must detect the edit, and does."""
     found = noticed(edit, range(2), 2, tmp_path)
-    assert found == {(name, "impossible"): 4 for names in MODELS.values() for name in names}
+    assert found == {(name, "impossible"): 4 for names in OF_STREAMS.values() for name in names}
 
 
 def test_a_missing_line_is_damage(tmp_path: Path) -> None:

@@ -234,9 +234,12 @@ def test_rules_and_pairs_of_a_model(model: str, goal: Literal["rules", "pairs"])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", [name for name in ("ownership", "cancellation") if PAIRINGS[name].memoryless])
+@pytest.mark.parametrize("model", ["ownership"])
 def test_facts_alone_decide(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where states with the same facts are taken for one, the edges and their ends are those of all states."""
+    """Where states with the same facts are taken for one, the edges and their ends are those of all states.
+
+    The graphs of `kraft` and `replica_reassignment`, where they are too, take too long as a whole.
+    """
     short = RequestGraph(PAIRINGS[model].of_scope("tiny"))
     monkeypatch.setattr(PAIRINGS[model], "memoryless", False)
     whole = RequestGraph(PAIRINGS[model].of_scope("tiny"))

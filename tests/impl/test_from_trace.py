@@ -161,6 +161,17 @@ def test_rule_of_brokers_is_told() -> None:
     assert made.text.count("op: open,") >= 3
 
 
+def test_a_run_may_lack_rules_of_both() -> None:
+    """The file sends what a rule of brokers would hold back, and expects the answers of all rules of the controller."""
+    run = "init(True) open(p1,s1,1,False) close(p1,s1,1) open(p1,s1,0,False)"
+    made = scenario_of(f"ownership tiny -CL-07.sent -ST-12 #377898afa64386fb epochs_grow: {run}")
+    assert (made.own, made.foreign) == (("ST-12",), ("CL-07.sent",))
+    (scenario,) = read_text(made.text)
+    found = needed(scenario, made.own)
+    assert found.verdict.failure is None
+    assert dict(found.own) == {"ST-12": True}
+
+
 def test_answers_are_those_of_the_model_with_all_rules() -> None:
     """The run lacks CA-41, so its cancel succeeds; the file expects the refusal, and no records."""
     text = scenario_of(line_of("CA-42")).text

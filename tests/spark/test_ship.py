@@ -30,7 +30,7 @@ print(packing.__file__, spark.cluster.task.__file__, len(kernel_text("", "driver
 """
 
 SIMULATION = """
-import pickle, sys
+import sys
 sys.path.insert(0, sys.argv[1])
 import impl.rules
 from spark.campaign.cluster_target import ClusterTarget
@@ -42,7 +42,7 @@ print(impl.rules.__file__, ready.run(1, 1).runs, len(ready.run(1, 1).rules) > 80
 """
 
 SEARCH = """
-import attrs, pickle, sys
+import sys
 from pathlib import Path
 from holdfast.check.search.engine import search
 from holdfast.ir.compile import compile_model

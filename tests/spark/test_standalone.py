@@ -21,7 +21,7 @@ from impl.sim.conformance.log import conform_log
 from impl.sim.options import Options
 from spark.cluster import storage
 from spark.cluster.processes import end_session
-from spark.cluster.settings import LOOPBACK, SparkOptions, environment, read_master, settings_file
+from spark.cluster.settings import ATTEMPTS, LOOPBACK, SparkOptions, environment, read_master, settings_file
 from spark.cluster.standalone import ClusterSize, StandaloneCluster, main
 from tests.conform.simulated_logs import without_an_open
 from tests.spark.running import BROKEN, TABLE, place, tables
@@ -62,7 +62,7 @@ def _command_line(process: psutil.Process) -> list[str]:
     """The words of a process; none if it has just ended."""
     try:
         return process.cmdline()
-    except psutil.NoSuchProcess:
+    except psutil.Error:
         return []
 
 
@@ -239,7 +239,7 @@ class Script:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_nothing_outlives_the_command(number: int, tmp_path: Path) -> None:
+def test_nothing_outlives_the_command_line(number: int, tmp_path: Path) -> None:
     """Whatever signal ends the command, no process and no file of the cluster is left."""
     script = Script(tmp_path)
     assert script.master.startswith(f"spark://{LOOPBACK}:")
@@ -253,23 +253,15 @@ def test_nothing_outlives_the_command(number: int, tmp_path: Path) -> None:
     assert script.left() == []
 
 
-def _command(process: psutil.Process) -> list[str]:
-    """The command line of a process; empty if it has ended."""
-    try:
-        return process.cmdline()
-    except psutil.Error:
-        return []
-
-
 @pytest.mark.slow
-def test_executors_end_with_the_command(python: Path, tmp_path: Path) -> None:
+def test_executors_end_with_the_command_line(python: Path, tmp_path: Path) -> None:
     """If the command is killed while a campaign runs on the cluster, executors and their workers end too."""
     (tmp_path / "tmp").mkdir()
     script = Script(tmp_path / "tmp", "--python", str(python))
     running = CASES["campaign of a model"].start(tmp_path / "there", script.master)
     running.wait_for(lambda: bool(place(tmp_path / "there").list("runs")))
     script.below = below(script.process.pid)
-    assert any("pyspark.daemon" in _command(process) for process in script.below)
+    assert any("pyspark.daemon" in _command_line(process) for process in script.below)
 
     script.process.kill()
     script.process.communicate(timeout=PATIENCE)
@@ -321,8 +313,8 @@ def test_a_session_ends_as_a_whole() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--workers", "0"], "--workers is 0; give at least 1"),
-        (["--cores", "-1"], "--cores is -1; give at least 1"),
+        (["--workers", "0"], "--workers is 0; give 1 to 10,000"),
+        (["--cores", "-1"], "--cores is -1; give 1 to 10,000"),
         (["--memory", "much"], "--memory is 'much'; write a size such as 1g or 1536m"),
         (["--worker", "2"], "unrecognized arguments: --worker 2; --help lists the options"),
         (["--cores", "one"], "argument --cores: invalid int value: 'one'; --help lists the options"),
@@ -373,5 +365,6 @@ def test_a_master_on_the_loopback_address_is_on_this_machine(address: str, near:
     master = read_master(address)
     lines = settings_file(SparkOptions(master=address), master, tmp_path).splitlines()
     assert (f"spark.driver.host={LOOPBACK}" in lines) == near
+    assert f"spark.task.maxFailures={ATTEMPTS}" in lines
     variables = environment(SparkOptions(master=address), master, tmp_path, None)
     assert ("SPARK_LOCAL_IP" in variables) == near
