@@ -61,9 +61,13 @@ class ReachedFeature:
 
 @attrs.define(slots=False, eq=False)
 class Guide:
-    """The features that were reached, in the order in which runs first reached them. It is not to be changed."""
+    """The features that were reached, in the order in which runs first reached them. It is not to be changed.
+
+    ``seeks_lack``: whether a rule is switched off, whose lack is to be found.
+    """
 
     reached: tuple[ReachedFeature, ...]
+    seeks_lack: bool = False
 
     @cached_property
     def features(self) -> frozenset[Feature]:
@@ -74,13 +78,17 @@ class Guide:
     def _sums(self) -> list[float]:
         """For each feature: the sum of the weights up to it. A feature that was reached half as often weighs double.
 
-        The decisions of rules weigh as much as the pairs and the other moments together. The moments of missing rules
-        weigh as much as all of these: only there can the lack show.
+        If a rule is switched off, the decisions of others weigh as much as the pairs and the other moments together:
+        near a rare decision is a rarer one. If none is, they weigh nothing. The moments of missing rules weigh as much
+        as all of these: only there can the lack show.
         """
         totals: dict[_Group, float] = {}
         for each in self.reached:
             totals[_group(each)] = totals.get(_group(each), 0.0) + 1 / each.times
-        shares = dict.fromkeys(totals, 1) | {_Group.LACKS: max(1, len(totals) - 1)}
+        shares = dict.fromkeys(totals, 1)
+        if _Group.OTHERS in totals and not self.seeks_lack:
+            shares[_Group.DECISIONS] = 0
+        shares[_Group.LACKS] = max(1, sum(shares[group] for group in totals if group is not _Group.LACKS))
         return list(accumulate(shares[group := _group(each)] / totals[group] / each.times for each in self.reached))
 
     def rare(self, number: float) -> ReachedFeature:
@@ -104,8 +112,9 @@ def _group(reached: ReachedFeature) -> _Group:
 class GuideBook:
     """Reads the tables of a campaign, and makes the guides of its rounds."""
 
-    def __init__(self, storage: FileStorage) -> None:
-        self.storage = storage
+    def __init__(self, storage: FileStorage, *, seeks_lack: bool = False) -> None:
+        """``seeks_lack``: that of the guides."""
+        self.storage, self._seeks_lack = storage, seeks_lack
         self._units = 0
         """The number of units that were read."""
         self._times: dict[Feature, int] = {}
@@ -115,7 +124,7 @@ class GuideBook:
     def before(self, unit: int) -> Guide:
         """The guide that all units before this one make. They must be done: UsageError if a file is missing."""
         if unit < self._units:
-            return GuideBook(self.storage).before(unit)
+            return GuideBook(self.storage, seeks_lack=self._seeks_lack).before(unit)
         if unit > self._units:
             with ThreadPoolExecutor(READERS) as pool:
                 files = [("coverage", each) for each in range(self._units, unit)]
@@ -126,7 +135,8 @@ class GuideBook:
                 tuple(
                     ReachedFeature(feature=feature, times=self._times[feature], case=case, at=at)
                     for feature, (case, at) in self._first.items()
-                )
+                ),
+                self._seeks_lack,
             )
         return self._guide
 
@@ -154,7 +164,7 @@ def guide_of(storage: FileStorage, config: Config, target: bytes, unit: int) -> 
     """The guide that all units of a campaign before ``unit`` make."""
     # The tables of one configuration and target are always the same, so an old book is right, as far as it goes.
     key = storage.name, config.to_json(), target
-    book = _books.pop(key, None) or GuideBook(storage)
+    book = _books.pop(key, None) or GuideBook(storage, seeks_lack=bool(config.removed))
     guide = book.before(unit)
     # A book whose reading failed has counted some units already, so only a whole one is kept.
     _books.clear()

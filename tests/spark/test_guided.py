@@ -176,15 +176,19 @@ def test_moments_of_a_missing_rule_are_drawn_half_of_the_time() -> None:
 
 @pytest.mark.parametrize("lacks", [0, 1])
 def test_decisions_of_rules_are_drawn_as_often_as_other_moments(lacks: int) -> None:
-    """However many others there are, and a rule that seldom decides more often than another one."""
+    """However many others there are, and a rule that seldom decides more often than another one. This holds where a
+    rule is switched off; otherwise they are not drawn.
+    """
     others = [ReachedFeature(feature=(str(number),), times=1, case=b"", at=0) for number in range(9)]
     rules = [ReachedFeature(feature=(DECISION, name, ""), times=n, case=b"", at=0) for name, n in (("A", 1), ("B", 9))]
     missing = [ReachedFeature(feature=(LACK, "C", ""), times=5, case=b"", at=0)] * lacks
-    guide = Guide((*missing, *others[:3], *rules, *others[3:]))
+    reached = (*missing, *others[:3], *rules, *others[3:])
+    guide = Guide(reached, seeks_lack=True)
     drawn = [guide.rare(number / 1800).feature for number in range(1800)]
     assert [drawn.count(each.feature) for each in rules] == pytest.approx([405, 45] if lacks else [810, 90], abs=1)
     assert [drawn.count(each.feature) for each in others] == pytest.approx([50 if lacks else 100] * 9, abs=1)
     assert drawn.count((LACK, "C", "")) == pytest.approx(900 * lacks, abs=1)
+    assert not {Guide(reached).rare(number / 1800).feature for number in range(1800)} & {each.feature for each in rules}
 
 
 def test_a_guide_has_the_rules_that_decided(guided: FolderStorage) -> None:
