@@ -67,9 +67,14 @@ class StreamCalls:
         self.open_moves = 0
         """The number of moves without an end."""
 
-    def is_whole(self, poll: Poll) -> bool:
-        """Whether a poll is a final one from the start of the stream on."""
-        return poll.is_final and poll.begin <= self.trimmed
+    @property
+    def final_ends(self) -> dict[str, int]:
+        """By reader: up to where its final polls, one after the other, read the stream from its start on."""
+        ends: dict[str, int] = {}
+        for poll in self.polls:
+            if poll.is_final and poll.begin <= ends.get(poll.process, self.trimmed):
+                ends[poll.process] = max(poll.end, ends.get(poll.process, 0))
+        return ends
 
     @property
     def acked(self) -> list[ValueBatch]:
@@ -98,8 +103,15 @@ class CallsByStream:
 
     def _check_final(self) -> None:
         for stream in self.streams.values():
-            if stream.acked and not stream.gone and not any(map(stream.is_whole, stream.polls)):
-                raise AssumptionError(f"the run has ended without a final read of the whole stream {stream.key}")
+            if stream.gone:
+                continue
+            ends = stream.final_ends
+            for poll in stream.polls:
+                if poll.is_final and poll.begin > ends.get(poll.process, stream.trimmed):
+                    left = f"offsets below {poll.begin} of stream {stream.key}"
+                    raise AssumptionError(f"{poll.process} leaves out {left} in its final read")
+            if stream.acked and not ends:
+                raise AssumptionError(f"the run has ended without a final read of stream {stream.key}")
 
 
 def _ends(ops: Iterable[Op]) -> dict[int, Op]:

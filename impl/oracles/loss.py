@@ -31,11 +31,8 @@ def lost(stream: StreamCalls) -> Iterator[Violation]:
                     f"value {batch.value} was acknowledged at offset {batch.base} of stream {stream.key}, but "
                     f"{poll.process}, who reads from {poll.begin} to {poll.end} at {poll.ended} ms, does not find it",
                 )
-    # Each reader has read the stream to its end, perhaps in its second attempt.
-    ends: dict[str, int] = {}
-    for poll in filter(stream.is_whole, stream.polls):
-        ends[poll.process] = max(poll.end, ends.get(poll.process, 0))
-    end = min(ends.values(), default=None)
+    # Each reader has read the stream to its end.
+    end = min(stream.final_ends.values(), default=None)
     if end is not None and acked and acked[-1].end > end:
         yield Violation(
             "lost",

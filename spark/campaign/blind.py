@@ -7,7 +7,8 @@ from collections.abc import Iterable
 import attrs
 
 from holdfast.ir.errors import UsageError
-from spark.campaign.summary import Summary, check_shrunk
+from spark.campaign.difference import check_shrunk
+from spark.campaign.summary import Summary
 
 
 @attrs.frozen(kw_only=True)

@@ -13,7 +13,7 @@ from holdfast.ir.errors import UsageError
 from holdfast.trace.text import WIDTH, count
 from spark.campaign.config import Config
 from spark.campaign.findings import Finding
-from spark.campaign.summary import Rates, Summary, check_shrunk
+from spark.campaign.summary import Rates, Summary
 from spark.campaign.words import Words, rate
 
 MOST_FINDINGS = 20
@@ -93,6 +93,12 @@ def compare(a: Summary, b: Summary) -> CampaignDifference:
         complete=(a.is_complete, b.is_complete),
         rates=(a.rates, b.rates),
     )
+
+
+def check_shrunk(summary: Summary) -> None:
+    """Raise UsageError unless all findings are shrunk: a shrunk one has another signature than the run as drawn."""
+    if any(finding.shrunk is None for finding in summary.findings):
+        raise UsageError(f"{summary.name}: its findings are not shrunk yet, so they have other signatures; resume it")
 
 
 def _settings(a: Summary, b: Summary) -> Iterator[tuple[str, str, str]]:

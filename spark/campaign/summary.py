@@ -195,12 +195,6 @@ class Summary:
         return len(self.actions) ** 2 - len(self.pairs)
 
 
-def check_shrunk(summary: Summary) -> None:
-    """Raise UsageError unless all findings are shrunk: a shrunk one has another signature than the run as drawn."""
-    if any(finding.shrunk is None for finding in summary.findings):
-        raise UsageError(f"{summary.name}: its findings are not shrunk yet, so they have other signatures; resume it")
-
-
 def summarise(storage: FileStorage) -> Summary:
     """Read a campaign and add up its units. Raises UsageError if there is none, or if its files are inconsistent."""
     begun = read_campaign(storage)

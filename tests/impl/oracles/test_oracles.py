@@ -126,6 +126,7 @@ def test_each_oracle_has_a_wrong_history() -> None:
 
 
 RIGHT: dict[str, tuple[tuple[Any, ...], ...]] = {
+    "a final read in two polls": (send(1, 0), send(2, 1), final(1, (0, 1, 1)), poll(1, 2, (1, 1, 2), phase=FINAL)),
     "an unknown send that took effect": (send(1, None, kind="info"), final(1, (0, 1, 1))),
     "an unknown send that had none": (send(1, None, kind="info"), send(2, 0, process="d"), final(1, (0, 1, 2))),
     "an open send": (send(1, None, kind="open"), final(1, (0, 1, 1))),
@@ -189,7 +190,8 @@ def test_an_edited_history_is_rejected(seed: int, edit: Edit) -> None:
 BROKEN: dict[str, tuple[tuple[Any, ...], ...]] = {
     "without a final read": (send(1, 0),),
     "the value 1 is sent twice": (send(1, 0), send(1, 1), final(2)),
-    "without a final read of the whole stream 0": (send(1, 0), poll(1, 1, phase=FINAL)),
+    "leaves out offsets below 1": (send(1, 0), poll(1, 1, phase=FINAL)),
+    "leaves out offsets below 2": (send(1, 0), final(1, (0, 1, 1)), poll(2, 2, phase=FINAL)),
     "before it begins": (send(1, 0, ended=-1), final(1, (0, 1, 1))),
     "without an offset, or": (send(1, -1), final(0)),
     "no batches": (send(1, 0), ("r", "poll", "ok", {"begin": 0, "offset": 1}), final(1, (0, 1, 1))),
