@@ -6,6 +6,7 @@ not own a stream changes nothing of it (CP-02).
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from impl import wire
@@ -13,6 +14,7 @@ from impl.broker.calls import ControllerError
 from impl.broker.compaction import CompactionLimits, Compactor
 from impl.broker.messages import Identity
 from impl.errors import E
+from impl.metadata.rows import StreamObject
 from impl.sim.part_cases.object_cluster import HOUR_MS, NODES, ObjectCluster
 from impl.sim.tape import Draw, one
 from impl.sim.violation import PartViolation
@@ -21,6 +23,8 @@ from impl.store.interface import Get, Operation, Put, Unsure
 from impl.tasks import Job, Tasks
 
 EVENTS, ROUNDS = (2, 6, 14), 3
+MERGED = (400, 1 << 30)
+"""The most bytes of a merged object."""
 RETRY_MS = 2_000
 """More than the time between two attempts of an operation of the store."""
 
@@ -39,12 +43,18 @@ class CompactionProcess:
             split_age_ms=2 * HOUR_MS,
             inputs=one(draw, (2, 500)),
             stream_objects=one(draw, (2, 10_000)),
-            merged=one(draw, (400, 1 << 30)),
+            merged=one(draw, MERGED),
         )
         bucket = Bucket(self._tasks, lambda number, operation: (number, operation))
         self.compactor = Compactor(
             self._tasks, bucket, self, identity, lambda: cluster.image, lambda reason: None, limits=limits
         )
+
+    @property
+    def has_done_nothing(self) -> bool:
+        """Whether a round asked for no commit, though nothing disturbed it and no object has a defect."""
+        asked = any(isinstance(each, wire.CommitStreamSetObject | wire.CommitStreamObject) for each in self.sent)
+        return not (asked or self.is_disturbed or self._cluster.has_defects)
 
     async def call(self, body: wire.Body) -> wire.ItemAnswer:
         """Call the controller, once."""
@@ -98,13 +108,23 @@ def judged(draw: Draw) -> PartViolation | None:
     return None
 
 
+def _have_neighbours(cluster: ObjectCluster, held: dict[int, StreamObject]) -> bool:
+    """Whether two objects of a stream are next to each other, and small enough to be one."""
+    sizes = {each: cluster.image.objects[each].size for each in held}
+    there = sorted((row.start, row.end, sizes[each]) for each, row in held.items())
+    return any(end == start and one + other <= MERGED[0] for (_, end, one), (start, _, other) in pairwise(there))
+
+
 def _judged_round(draw: Draw, cluster: ObjectCluster) -> PartViolation | None:
     before = cluster.readable()
     # A merge of stream objects believes the metadata and has no check of its outputs, so it meets no backward block.
     if draw() < 0.5 or cluster.has_backward_blocks or not cluster.records:
         node = one(draw, [each for each in NODES if cluster.image.set_objects.get(each)] or NODES)
         process = CompactionProcess(draw, cluster, Identity(node, one(draw, (0, 1, 1, 1))))
+        held_sets = len(cluster.image.set_objects.get(node, {}))
         process.run(process.compactor.compact_sets())
+        if held_sets > 1 and process.has_done_nothing:
+            return PartViolation("CP-01", "a compaction of several objects commits nothing")
         return _judged_loss(draw, cluster, before, "CP-01")
     stream = one(draw, sorted(cluster.records))
     owner = cluster.owner(stream)
@@ -113,6 +133,7 @@ def _judged_round(draw: Draw, cluster: ObjectCluster) -> PartViolation | None:
         # No process has an epoch below 0, with which the controller would not look for the owner (CO-03).
         node, epoch = one(draw, ((1 - node, epoch), (node, max(epoch - 1, 0)), (node, epoch + 1)))
     held = dict(cluster.image.stream_objects.get(stream, {}))
+    has_neighbours = _have_neighbours(cluster, held)
     process = CompactionProcess(draw, cluster, Identity(node, 1))
     process.run(process.compactor.compact_stream(stream, epoch))
     now = cluster.image.stream_objects.get(stream, {})
@@ -123,6 +144,8 @@ def _judged_round(draw: Draw, cluster: ObjectCluster) -> PartViolation | None:
             return PartViolation(
                 "CP-02", "a node puts objects, or asks the controller, for a stream that it does not own"
             )
+    elif process.has_done_nothing and has_neighbours:
+        return PartViolation("CP-02", "a compaction of objects next to each other commits nothing")
     elif not process.is_disturbed and any(each.end <= cluster.image.streams[stream].start for each in now.values()):
         return PartViolation("CP-02", "the owner of a stream keeps an object that ends below the start")
     return _judged_loss(draw, cluster, before, "CP-02")

@@ -49,9 +49,14 @@ class ObjectCluster:
             self._create(one(draw, NODES))
 
     @property
+    def has_defects(self) -> bool:
+        """Whether an object may have the defect of the run."""
+        return self._rate > 0
+
+    @property
     def has_backward_blocks(self) -> bool:
         """Whether an index may say that a block ends before it begins."""
-        return self._defect == BACKWARD and self._rate > 0
+        return self._defect == BACKWARD and self.has_defects
 
     @property
     def image(self) -> Image:

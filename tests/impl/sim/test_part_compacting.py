@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from impl.broker.compaction import Compactor
 from impl.rules import decided, missed, without
 from impl.sim.part_cases.compacting import judged
 from impl.sim.part_cases.object_cluster import ObjectCluster
@@ -63,3 +64,20 @@ def test_the_judge_decides_nothing() -> None:
         assert not missed
     assert found == [judged_run(PART, seed) for seed in range(50)]
     assert decided["PL-13.gap"] == before
+
+
+@pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        ("compact_sets", "CP-01: a compaction of several objects commits nothing"),
+        ("compact_stream", "CP-02: a compaction of objects next to each other commits nothing"),
+    ],
+)
+def test_a_compaction_that_does_nothing_is_noticed(method: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It loses nothing either."""
+
+    async def nothing(*_: object) -> bool:
+        return False
+
+    monkeypatch.setattr(Compactor, method, nothing)
+    assert said in findings(PART)
