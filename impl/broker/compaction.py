@@ -13,7 +13,7 @@ import msgspec
 from impl import wire
 from impl.broker.calls import NODE_ERRORS, ControllerError
 from impl.broker.messages import Identity
-from impl.broker.object_copy import Caller, Copier, Source
+from impl.broker.object_copy import Caller, Copier, Source, is_covered
 from impl.broker.object_index import Index, decode_index, runs_of
 from impl.broker.stream_compaction import compact_stream
 from impl.controller.commits import CommittedObject, SetCommit
@@ -206,18 +206,6 @@ def make_plan(sources: list[Source], split: int, most: int) -> CompactionPlan:
         else:
             plan.together.extend(held)
     return plan
-
-
-def is_covered(sources: list[Source], outputs: list[Index]) -> bool:
-    """Whether the outputs of a compaction hold all offsets of the given blocks."""
-    spans: dict[int, list[tuple[int, int]]] = {}
-    for index in outputs:
-        for stream in index.streams:
-            spans.setdefault(stream, []).extend(index.spans(stream))
-    return all(
-        any(start <= source.start and source.end <= end for start, end in spans.get(source.block.stream, ()))
-        for source in sources
-    )
 
 
 def _is_live(image: Image, source: Source) -> bool:

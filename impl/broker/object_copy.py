@@ -9,7 +9,7 @@ import msgspec
 
 from impl import wire
 from impl.broker.object_format import check_block, object_key, pack
-from impl.broker.object_index import DataBlock, runs_of
+from impl.broker.object_index import DataBlock, Index, runs_of
 from impl.broker.reader import Objects
 from impl.rules import rule
 from impl.store.bucket import Bucket, StoreError
@@ -91,6 +91,18 @@ class Copier:
         for block, data in found:
             check_block(block, data)
         return found
+
+
+def is_covered(sources: list[Source], outputs: list[Index]) -> bool:
+    """Whether the outputs of a compaction hold all offsets of the given blocks."""
+    spans: dict[int, list[tuple[int, int]]] = {}
+    for index in outputs:
+        for stream in index.streams:
+            spans.setdefault(stream, []).extend(index.spans(stream))
+    return all(
+        any(start <= source.start and source.end <= end for start, end in spans.get(source.block.stream, ()))
+        for source in sources
+    )
 
 
 class _Bytes:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from impl import wire
 from impl.broker.messages import Identity
-from impl.broker.object_copy import Caller, Copier
-from impl.broker.object_index import Span
+from impl.broker.object_copy import Caller, Copier, is_covered
+from impl.broker.object_index import Span, decode_index
 from impl.controller.commits import StreamCommit
 from impl.controller.objects import NOOP, InputTreatment
 from impl.metadata.image import Image, Stream, StreamObject
@@ -57,6 +57,8 @@ async def compact_stream(
         object_id = await copier.prepare(1, TTL_MS)
         sources = [source for each in inputs for source in await copier.sources(each, sizes.get(each, 0))]
         data = await copier.copy(sources, object_id)
+        if rule("CP-01.sanity", not is_covered(sources, [decode_index(data, len(data))])):
+            continue
         await commit(object_id, len(data), (group[0][1].start, group[-1][1].end), inputs, InputTreatment.DELETE)
     return bool(dead or groups)
 

@@ -117,8 +117,7 @@ def _have_neighbours(cluster: ObjectCluster, held: dict[int, StreamObject]) -> b
 
 def _judged_round(draw: Draw, cluster: ObjectCluster) -> PartViolation | None:
     before = cluster.readable()
-    # A merge of stream objects believes the metadata and has no check of its outputs, so it meets no backward block.
-    if draw() < 0.5 or cluster.has_backward_blocks or not cluster.records:
+    if draw() < 0.5 or not cluster.records:
         node = one(draw, [each for each in NODES if cluster.image.set_objects.get(each)] or NODES)
         process = CompactionProcess(draw, cluster, Identity(node, one(draw, (0, 1, 1, 1))))
         held_sets = len(cluster.image.set_objects.get(node, {}))

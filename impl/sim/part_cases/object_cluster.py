@@ -54,11 +54,6 @@ class ObjectCluster:
         return self._rate > 0
 
     @property
-    def has_backward_blocks(self) -> bool:
-        """Whether an index may say that a block ends before it begins."""
-        return self._defect == BACKWARD and self.has_defects
-
-    @property
     def image(self) -> Image:
         """The newest metadata."""
         return self.controller.image
