@@ -123,7 +123,7 @@ class Compactor:
     async def compact_stream(self, stream: int, epoch: int) -> bool:
         """Do one round over the stream objects of a stream that the node owns under an epoch (CP-02).
 
-        Returns whether the round committed something; False if it failed. A failure does no harm (CP-03).
+        Returns whether there was anything to do; False if the round failed. A failure does no harm (CP-03).
         """
         try:
             return await compact_stream(

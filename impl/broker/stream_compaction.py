@@ -25,8 +25,8 @@ async def compact_stream(
 ) -> bool:
     """Destroy the stream objects below the start of a stream, then merge neighbours up to ``most_bytes`` into one.
 
-    Returns whether anything was committed. Nothing is committed unless the node owns the stream under this epoch.
-    Raises FailedError; the commits before the failure stand.
+    Returns whether there was anything to do. Nothing is committed unless the node owns the stream under this epoch, nor
+    an object without all blocks of its inputs (CP-01). Raises FailedError; the commits before the failure stand.
     """
     if rule("CP-02.owner", not _owns(image, identity.node, stream, epoch)):
         return False
