@@ -23,9 +23,9 @@ MOST_LINES = 2_000
 class ScenarioSuite:
     """The files of a suite, and what they cover.
 
-    ``files``: texts by name. ``found``: the number of edges, decisions of rules, or pairs. ``uncovered``: those that no
-    scenario covers, by name. ``unasked``: those that no request of the scope shows. ``remarks``: what is no operation,
-    and what no query shows.
+    ``files``: texts by name. ``found``: the number of goals, which are edges, decisions of rules, or pairs.
+    ``uncovered``: the names of the goals that no scenario covers. ``unasked``: the names of the goals that no request
+    of the scope shows. ``remarks``: what is no operation, and what no query shows.
     """
 
     files: Mapping[str, str]
@@ -56,7 +56,7 @@ def suite_of(model: str, scope: str, goal: Goal) -> ScenarioSuite:
 
 
 Cover = tuple[list[list[Statement]], int, tuple[str, ...], tuple[str, ...]]
-"""Walks, the number of goals, the goals that no walk reaches, and those that no request of the scope shows."""
+"""Walks, the number of goals, the goals that no walk reaches, and the goals that no request of the scope shows."""
 
 
 def _edges(graph: RequestGraph) -> Cover:

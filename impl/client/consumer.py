@@ -11,8 +11,10 @@ from impl.client.node import ClientNode
 from impl.client.routing import ask_until
 from impl.errors import E
 
-USUAL, WHOLE = 1_000, 1 << 40
-"""How many records a poll reads, and a number that no partition has, so that a poll of so many reads all."""
+USUAL = 1_000
+"""The number of records that a poll asks for, unless another number is named."""
+WHOLE = 1 << 40
+"""No partition has so many records. A poll that asks for this number reads the partition to its end."""
 FINAL_ERRORS = frozenset({E.OFFSET_OUT_OF_RANGE_BOUNDS, E.INVALID_REQUEST})
 """The refusals that a repetition would get again."""
 

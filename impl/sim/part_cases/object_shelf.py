@@ -121,7 +121,7 @@ class ObjectShelf:
             self._replace(draw)
 
     def _name(self, holder: RecordHolder) -> None:
-        """Put an object into the metadata, and take out those that it replaces."""
+        """Add an object to the metadata, and remove the objects that it replaces."""
         holder.is_named = True
         for each in holder.replaces:
             self.holders.remove(each)
