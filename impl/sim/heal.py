@@ -2,7 +2,7 @@
 
 The phase ends when its conditions hold: all clients have ended; every stream is open and takes an append; every sealed
 entry is committed; every stream was read from its start to its end. A bound on the virtual time only says when to stop
-waiting: the condition that does not hold then is the finding.
+waiting: the condition that does not hold then is the finding (``missing_of``).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class StreamHealing:
         self._probe = Probe(spawn)
 
     def run(self) -> str:
-        """Run events until all conditions hold. Returns the first that does not hold in ``BOUND_MS``; "" if all do."""
+        """Run events until all conditions hold. Returns the one that does not hold in time; "" if all do."""
         stages: list[tuple[str, Callable[[], bool]]] = [
             ("clients have not ended", lambda: all(each.ended for each in self._clients)),
             ("streams are not open", self._is_open),

@@ -38,9 +38,10 @@ from spark.campaign.tables import STATE_BITS
 from spark.campaign.units import Sighting, TargetHeader, UnitResult
 from spark.campaign.words import DECIDING_RULE, MISSING_RULE, NOT_JUDGED
 
-SHRINKING, DRAWN = 400, 200
-"""The most runs that the shrinking of one finding takes, and how many of them may be small runs that are drawn. Limits
-of time would make findings depend on the machine.
+SHRINKING, DRAWN = 1_000_000, 400_000
+"""The most steps of the runs that the shrinking of one finding takes, and how many of them may be those of small runs
+that are drawn. One more run may begin just below. Limits of time would make findings depend on the machine, and with a
+limit of runs a small one would count as much as a large one.
 """
 
 SEED_BYTES = 6
@@ -127,8 +128,10 @@ class ReadyCluster:
         first = checked.violations[0]
         # Small runs are drawn, whether the run has a parent or not.
         drawn = replace(self.question, seed=question.seed)
-        ask, go_on, search = only_alike(first, drawn), _at_most(SHRINKING), _at_most(DRAWN)
-        small = smallest(drawn, checked, first.oracle, ask, go_on, search).question
+        steps = _Steps(only_alike(first, drawn))
+        small = smallest(
+            drawn, checked, first.oracle, steps.ask, lambda: steps.made < SHRINKING, lambda: steps.made < DRAWN
+        ).question
         # The small run is made again from its tape, so what is shown is what the file gives.
         final = check(small)
         violation = next(each for each in final.violations if _kind(each) == _kind(first))
@@ -186,7 +189,7 @@ def only_alike(wanted: Violation, question: Question) -> Callable[[Question], Ch
 
 def without_numbers(message: str) -> str:
     """A message whose numbers are replaced by N, and several of them in a row by one."""
-    named = re.sub(r"\d+(?:\.\d+)*", "N", message)
+    named = re.sub(r"(?:(?<!\w)-)?\d+(?:\.\d+)*", "N", message)
     return re.sub(r"\bN(?:(?:, | and |, and )N\b)+", "N", named)
 
 
@@ -208,10 +211,17 @@ def _size(checked: CheckResult) -> int:
     return len(checked.run.script) + len(checked.run.faults)
 
 
-def _at_most(runs: int) -> Callable[[], bool]:
-    """Whether to go on, asked before each run of a shrinking."""
-    left = iter(range(runs))
-    return lambda: next(left, None) is not None
+class _Steps:
+    """Counts the steps of the runs that a shrinking makes. ``make``: makes one."""
+
+    def __init__(self, make: Callable[[Question], CheckResult]) -> None:
+        self._make, self.made = make, 0
+
+    def ask(self, candidate: Question) -> CheckResult:
+        """The run of a question."""
+        checked = self._make(candidate)
+        self.made += checked.run.counts["steps"]
+        return checked
 
 
 class _Tally:

@@ -16,7 +16,7 @@ import spark.cli.run
 from holdfast.ir.errors import UsageError
 from impl.oracles.answers.watch import REQUEST
 from impl.oracles.verdict import Violation
-from impl.sim.check import CheckResult
+from impl.sim.check import CheckResult, check
 from impl.sim.coverage import RunCoverage
 from spark.campaign import cluster_target
 from spark.campaign.cluster_target import ClusterTarget, only_alike, told_apart, without_numbers
@@ -100,6 +100,17 @@ def test_numbers_are_left_out() -> None:
     one, two = (f"value {v} of stream {s} from b{b}.0 at {v} ms" for v, s, b in ((1, 2, 3), (40, 5, 1)))
     assert without_numbers(one) == without_numbers(two) == "value N of stream N from bN at N ms"
     assert without_numbers("streams 1, 2, 3 are not open") == without_numbers("streams 7 are not open")
+    assert without_numbers("value -1 at 0") == without_numbers("value 8 at 4") == "value N at N"
+    assert without_numbers("G-1") == "G-N"
+
+
+def test_shrinking_ends_after_a_number_of_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With fewer steps to spend, less is left out."""
+    ready = ClusterTarget.of(clusters(removed=("ST-14",))).ready()
+    number = next(number for number in range(64) if check(ready.of(7, number)).violations)
+    found = ready.show(7, number)
+    monkeypatch.setattr(cluster_target, "SHRINKING", 1)
+    assert found.drawn >= ready.show(7, number).steps > found.steps > 0
 
 
 def test_requests_are_left_out() -> None:

@@ -1,0 +1,36 @@
+"""The conditions of a heal phase: which one is told if the run does not heal."""
+
+from __future__ import annotations
+
+import pytest
+
+from impl.sim.queue import Queue
+from impl.sim.stages import missing_of
+
+BOUND_MS = 1_000
+CLIENTS, SERVES, READS = "clients have not ended", "nobody serves", "nobody reads"
+
+
+@pytest.mark.parametrize(
+    ("hold", "missing", "asked"),
+    [
+        ({CLIENTS, SERVES, READS}, "", {CLIENTS, SERVES, READS}),
+        ({CLIENTS, SERVES}, READS, {CLIENTS, SERVES, READS}),
+        ({CLIENTS, READS}, SERVES, {CLIENTS, SERVES}),
+        # Clients wait for what the other conditions say. What they append meanwhile is behind the end of a read.
+        ({READS}, SERVES, {CLIENTS, SERVES}),
+        ({SERVES, READS}, CLIENTS, {CLIENTS, SERVES}),
+    ],
+)
+def test_the_missing_condition(hold: set[str], missing: str, asked: set[str]) -> None:
+    """It is the first that does not hold, but for clients only if no other condition but the reads is missing."""
+    seen, queue = set[str](), Queue()
+
+    def holds(name: str) -> bool:
+        seen.add(name)
+        return name in hold
+
+    stages = [(name, lambda name=name: holds(name)) for name in (CLIENTS, SERVES, READS)]  # type: ignore[misc]
+    assert missing_of(stages, queue, queue.run, BOUND_MS) == missing
+    assert seen == asked
+    assert queue.now <= 2 * BOUND_MS
