@@ -42,7 +42,7 @@ def _cases(system: System, result: LiveResult, names: Sequence[str]) -> Iterator
 def _unviolated(claim: Claim, result: LiveResult) -> Case:
     """The case of a property without a violating run: it passes, fails as vacuous, or is unanswered."""
     if result.ended_by is not None:
-        return plain_case(claim, "unanswered", f"not answered: ended by {result.ended_by}")
+        return plain_case(claim, "unanswered", f"not answered: ended early ({result.ended_by})")
     found = next(each for each in result.figures.owed if each.claim.name == claim.name)
     cuts = ", ".join(f"{action} by {bound}" for action, bound, _ in result.figures.fair_cuts)
     if found.only_if_cut is not None:

@@ -115,7 +115,7 @@ def _untried(system: System, report: MutationReport) -> Iterator[Case]:
             sentence=_sentence(system, mutant) if known else "Pairs of rules, or operators, that were not come to.",
             at=_place(system, mutant),
             status="unanswered",
-            message=f"not tried: ended by {report.ended_by}",
+            message=f"not tried: ended early ({report.ended_by})",
         )
 
 

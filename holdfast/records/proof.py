@@ -58,7 +58,7 @@ def _proved(system: System, result: ProofResult, names: Sequence[str] | None) ->
             if result.verdict == "violated":
                 yield plain_case(claim, "skipped", NOT_ASKED)
             else:
-                yield plain_case(claim, "unanswered", f"not answered: ended by {result.ended_by}")
+                yield plain_case(claim, "unanswered", f"not answered: ended early ({result.ended_by})")
 
 
 def _property(proof: PropertyProof, result: ProofResult) -> Case:
@@ -179,7 +179,7 @@ def ablation_record(system: System, target: str, found: Ablations) -> Record:
 
 def _left_out(claim: Claim, row: Ablation | None, found: Ablations) -> Case:
     if row is None:
-        return plain_case(claim, "unanswered", f"not left out: ended by {found.ended_by}")
+        return plain_case(claim, "unanswered", f"not left out: ended early ({found.ended_by})")
     if row.ends == "idle":
         return plain_case(claim, "failed", f"everything is proved without {claim.title}; leave it out")
     if row.ends == "open":

@@ -29,7 +29,7 @@ def search_record(system: System, answer: Answer, command: str, *, expected: boo
         if claim.name in found:
             continue
         if open_ended:
-            said = f"not answered: ended by {answer.ended_by}"
+            said = f"not answered: ended early ({answer.ended_by})"
             cases.append(plain_case(claim, "skipped" if answer.ended_by == VIOLATION else "unanswered", said))
         elif claim.name in missing:
             cases.append(plain_case(claim, "failed", "no state that was reached is such a witness"))

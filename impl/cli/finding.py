@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
 
@@ -107,8 +107,13 @@ def check_folder(folder: Path | None) -> None:
     if folder is None:
         return
     there = next((each for each in (folder, *folder.absolute().parents) if each.exists()), Path("/"))
-    if not (there.is_dir() and os.access(there, os.W_OK)):
-        raise UsageError(f"--keep {folder}: {there} is no folder in which files can be written; choose another folder")
+    try:
+        # Rights alone do not tell: a file system may be read-only, or take no files, such as /proc.
+        with TemporaryDirectory(dir=there):
+            pass
+    except OSError as error:
+        problem = f"--keep {folder}: {there} is no folder in which files can be written"
+        raise UsageError(f"{problem}; choose another folder") from error
 
 
 def _keep(folder: Path, case: SimulationCase) -> Path:

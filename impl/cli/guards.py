@@ -54,7 +54,7 @@ def run(options: GuardOptions, jobs: int | None, limits: Budget) -> int:
             of = len(store.rows)
             say(f"{store.runs:,} runs of the default mix; something finds the lack of {found} of {of} rules")
             kept = "go on with --resume" if options.resume else "nothing is kept without --resume"
-            note(f"holdfast: ended by {meter.spent}; {FILE.name} stays as it was; {kept}")
+            note(f"holdfast: ended early ({meter.spent}); {FILE.name} stays as it was; {kept}")
             return OUT_OF_BUDGET
         code = _report(store)
         write(FILE, text(store))

@@ -60,5 +60,5 @@ def run(part: str, seeds: range, labels: tuple[str, ...], limits: Budget, *, jso
     elif code == HOLDS:
         say(f"{name}: {made:,} run{'' if made == 1 else 's'}, nothing is violated, which is no proof{lack}")
     else:
-        say(f"{name}: ended by {limit} after {made:,} of {len(seeds):,} runs; nothing is violated so far{lack}")
+        say(f"{name}: ended early ({limit}) after {made:,} of {len(seeds):,} runs; nothing is violated so far{lack}")
     return code

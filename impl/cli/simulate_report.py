@@ -111,7 +111,7 @@ def _open(oracle: str, runs: int, is_violated: bool, ended: str) -> Case:
     if is_violated:
         status, said = "skipped", "objects to a run that shows another violation"
     elif ended:
-        status, said = "unanswered", f"{said}; ended by {ended}"
+        status, said = "unanswered", f"{said}; ended early ({ended})"
     return Case(name=oracle, kind="oracle", sentence=oracle, at=Place(judge.__file__, 1), status=status, message=said)
 
 

@@ -152,7 +152,7 @@ class Simulations:
         say("\n".join(lines))
         of = f" of {len(self._seeds):,}" if self.totals.runs < len(self._seeds) else ""
         seconds = self._meter.seconds
-        end = f"; ended by {ended}" if ended else ""
+        end = f"; ended early ({ended})" if ended else ""
         runs = f"{self.totals.runs:,}{of} {'run' if len(self._seeds) == 1 else 'runs'}"
         note(f"{runs} in {seconds:.1f} s, {self.totals.runs / seconds:.1f} a second{end}")
 

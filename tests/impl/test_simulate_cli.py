@@ -183,7 +183,7 @@ def test_a_budget_ends_the_runs(capsys: Captured, jobs: int) -> None:
     assert simulate("--seeds", "0..999999", "--budget", "2s", "--jobs", jobs, *SMALL) == 20
     out, err = capsys.readouterr()
     assert out.startswith("cluster V6, seeds 0..999999: nothing violated so far, and not all seeds were run\n")
-    assert err.strip().endswith("ended by time: more than 2 s")
+    assert err.strip().endswith("ended early (time: more than 2 s)")
 
 
 def test_a_budget_ends_one_run(capsys: Captured) -> None:
@@ -215,7 +215,7 @@ def test_signals_end_the_runs(capsys: Captured, monkeypatch: pytest.MonkeyPatch,
     out, err = capsys.readouterr()
     assert "not all seeds were run" in out
     assert err.startswith("3 of 100 runs in ")
-    assert "ended by interrupted" in err
+    assert "ended early (interrupted)" in err
 
 
 def test_a_run_that_cannot_be_judged_is_a_fault(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
