@@ -339,7 +339,7 @@ def _go_on(
     )
     code = exit_code(summary, config, ended, target.header().deadlock)
     if ended is not None and ended != STOPPED:
-        say(f"Ended by {ended}; go on with `{resume_command(config, storage.name)}`.")
+        say(f"Ended early ({ended}); go on with `{resume_command(config, storage.name)}`.")
     reports.give([campaign_record(config, summary, f"campaign {verb}", code, model)])
     return code
 

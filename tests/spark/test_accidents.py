@@ -141,6 +141,6 @@ def test_ctrl_c_leaves_what_can_go_on(tmp_path: Path, whole: dict[str, bytes]) -
     code, found, said = running.end()
 
     assert code == 12, said
-    assert f"Ended by interrupted; go on with `holdfast campaign resume {tmp_path / 'a'} --model {TABLE}`." in found
+    assert f"Ended early (interrupted); go on with `holdfast campaign resume {tmp_path / 'a'} --model {TABLE}`" in found
     assert resume(tmp_path / "a", "--model", TABLE).returncode == 12
     assert tables(place(tmp_path / "a")) == whole
