@@ -104,8 +104,9 @@ class Controller:
         return self.execute(partial(elect, topic=topic, partition=partition, kind=kind))
 
     def advance(self, ms: int) -> None:
-        """Move the clock. Timers that become due do not fire by themselves."""
+        """Move the clock. The elections of timers that become due wait for the next tick."""
         self.now += ms
+        self.timers.expire(self.now)
 
     def tick(self, ms: int) -> list[tuple[str, OperationResult]]:
         """Move the clock, then fire the timers that are due. Returns their partitions and elections, in order."""
@@ -127,6 +128,7 @@ class Controller:
     def handle(self, event: Input, now: int) -> list[Output]:
         """Handle an input at a time in milliseconds, which never goes back. Returns the outputs, in order."""
         self.now = max(self.now, now)
+        self.timers.expire(self.now)
         match event:
             case Request():
                 return self._request(event)

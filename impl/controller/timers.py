@@ -3,11 +3,15 @@
 By default a timer carries the leader epoch under which it was armed, outlives an election that fails, and is armed
 again by the next controller (EL-12, EL-13). ``timer: automq`` is EL-01 to EL-06 as built. In G1 nothing is armed
 (EL-07).
+
+A wheel runs the timers. When one is due, the wheel asks the controller for an election (EL-03). The controller gets to
+that at its next wake, and nothing takes the wish back until then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 import msgspec
 
@@ -43,6 +47,8 @@ class Timers:
         self.profile = profile
         self._wheel: list[Timer] = []
         self._armed: dict[Key, Timer] = {}
+        self._waiting: list[Timer] = []
+        """The timers that the wheel has fired, in this order. The controller has not yet looked at them."""
         self._count = 0
 
     @property
@@ -88,7 +94,7 @@ class Timers:
             self._arm(key, row.leader_epoch, now)
 
     def requested(self, topic: str, partition: int) -> None:
-        """Note a request for an election, whatever its answer will be. As built, it disarms the timer (EL-04)."""
+        """Note that a request or a timer asks for an election, whatever the answer. As built, it disarms (EL-04)."""
         if rule("EL-04", self._fires_once()):
             self._disarm((topic, partition))
 
@@ -96,6 +102,7 @@ class Timers:
         """EL-06. The controller resigns or dies; its timers are gone."""
         self._wheel.clear()
         self._armed.clear()
+        self._waiting.clear()
 
     def restore(self, image: Image, now: int) -> None:
         """EL-12. Another controller arms a timer for each elastic partition that nobody leads."""
@@ -127,30 +134,28 @@ class Timers:
 
     # Firing ---------------------------------------------------------------------------------------------------
 
+    def expire(self, now: int) -> None:
+        """EL-03. The wheel fires the timers that are due, in the order of their deadlines."""
+        due = [timer for timer in self._wheel if timer.deadline <= now]
+        for timer in sorted(due, key=lambda timer: (timer.deadline, timer.number)):
+            self._waiting.append(self._take(timer))
+
     def due(self, now: int) -> list[Timer]:
-        """Remove the timers that are due, and return them in the order of their deadlines (EL-03)."""
-        fired = sorted(
-            (timer for timer in self._wheel if timer.deadline <= now),
-            key=lambda timer: (timer.deadline, timer.number),
-        )
-        return [self._take(timer) for timer in fired]
+        """The timers that have fired, in their order. They wait no longer."""
+        self.expire(now)
+        fired, self._waiting = self._waiting, []
+        return fired
 
     def _take(self, timer: Timer) -> Timer:
         self._wheel.remove(timer)
         self._armed.pop(timer.key, None)  # As built, this may be the entry of a newer timer.
         return timer
 
-    def fire(self, timer: Timer) -> Operation:
-        """The election that a timer asks for. A timer of an earlier leader epoch elects nobody (EL-12)."""
-
-        def operation(view: View) -> OperationResult:
-            row = find(view.image, *timer.key)
-            stale = row.leader != NO_LEADER or row.leader_epoch != timer.leader_epoch
-            if rule("EL-12.tag", self.profile.timer == "epoch" and stale):
-                return OperationResult()
-            return elect(view, *timer.key)
-
-        return operation
+    def is_void(self, timer: Timer, image: Image) -> bool:
+        """EL-12. A timer that has fired elects nobody if the leader epoch under which it was armed has passed."""
+        row = find(image, *timer.key)
+        passed = row.leader != NO_LEADER or row.leader_epoch != timer.leader_epoch
+        return rule("EL-12.tag", self.profile.timer == "epoch" and passed)
 
     def settle(self, timer: Timer, image: Image, now: int) -> None:
         """Arm a timer again if its election has elected nobody (EL-12). As built it stays gone (EL-03)."""
@@ -162,12 +167,16 @@ class Timers:
     def run(
         self, execute: Callable[[Operation], OperationResult], view: Callable[[], View]
     ) -> list[tuple[str, OperationResult]]:
-        """Fire the timers that are due, each as one event. Returns their partitions and elections, in order.
+        """Look at the timers that have fired, each as one event. Returns their partitions and elections, in order.
 
         ``execute`` runs an operation and lets ``observe`` see its records. ``view`` returns the present view.
         """
-        fired = []
+        elected = []
         for timer in self.due(view().now):
-            fired.append((label(*timer.key), execute(self.fire(timer))))
+            if self.is_void(timer, view().image):
+                continue
+            topic, partition = timer.key
+            self.requested(topic, partition)
+            elected.append((label(*timer.key), execute(partial(elect, topic=topic, partition=partition))))
             self.settle(timer, view().image, view().now)
-        return fired
+        return elected

@@ -156,18 +156,6 @@ def test_rules_are_tried_in_runs_of_parts() -> None:
     assert repeated(msgspec.structs.replace(row, run=0)) == NOTHING
 
 
-def test_a_rule_that_never_decides_is_tried_with_its_partner() -> None:
-    """EL-13 disarms each timer before EL-12.tag could stop it, so a run counts in which EL-13 decides."""
-    run = PartRun("election-timers", 2)
-    decided, wrong = part_decisions(run)
-    assert ("EL-13" in decided, "EL-12.tag" in decided, wrong) == (True, False, NOTHING)
-    (task,) = [each for each in _tasks([], parts=[PartDecisions(run, decided)]) if each.trial.label == "EL-12.tag"]
-    assert (task.decided, task.idle) == (0, True)
-    found = evidence(task.trial)
-    assert (found.finder, found.by, found.partner, found.run) == ("oracle", "EL-12", "EL-13", 2)
-    assert repeated(GuardRow(label="EL-12.tag", **msgspec.structs.asdict(found))) == found
-
-
 @pytest.mark.parametrize(
     ("label", "run", "by"),
     [
@@ -203,11 +191,13 @@ def test_a_rule_that_decided_nothing_is_named() -> None:
     assert unfound(rows) == ["ST-12"]
 
 
-def test_a_rule_that_cannot_decide_is_listed() -> None:
-    """A listed rule may decide nothing. If it decides something, the list is wrong. Its rules exist, in their order."""
-    rows = (GuardRow(label="CS-27"), GuardRow(label="CA-04", decided=1, runs=1), GuardRow(label="ST-12"))
-    assert undecided(rows) == ["ST-12"]
-    assert wrongly_listed(rows) == ["CA-04"]
+def test_a_rule_that_decides_only_in_runs_of_parts_is_listed() -> None:
+    """Everywhere a rule has to decide something, also a listed one. The rules of the list exist, in their order."""
+    in_parts = {"decided": 1, "runs": 1, "idle": True}
+    rows = (GuardRow(label="CS-27"), GuardRow(label="PL-13.gap", **in_parts), GuardRow(label="ST-12", **in_parts))
+    assert undecided(rows) == ["CS-27", "ST-12"]
+    assert wrongly_listed(rows) == []
+    assert wrongly_listed((GuardRow(label="CA-04", decided=1, runs=1),)) == ["CA-04"]
     assert list(REASONS) == [label for label in guards() if label in REASONS]
 
 

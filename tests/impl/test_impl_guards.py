@@ -100,7 +100,7 @@ def test_the_page_says_what_finds_a_lack() -> None:
     """Each way has its words and its command."""
     of_run: dict[str, Any] = {"decided": 1_200, "runs": 3, "reached": 2, "run": 6}
     rows = (
-        GuardRow(label="CS-27"),
+        GuardRow(label="CS-27", decided=1, runs=1, idle=True),
         GuardRow(label="ST-12", finder="oracle", by="log", said="two values", faults=("loss",), **of_run),
         GuardRow(label="ST-14", finder="oracle", by="log", file="corpus/a.json", said="two values"),
         GuardRow(label="ST-15", finder="conform", by="fast_close", said="open()", **of_run),
@@ -135,9 +135,10 @@ def test_the_page_says_what_finds_a_lack() -> None:
     made = command(question(6))
     said = " ".join(page.split())
     ways = "3 oracle of a part, 2 not found, 2 oracle, 1 conform, 1 machine, 1 redundant, 1 scenario, 1 not tried"
-    assert f"20 runs, 12 rules: {ways}." in said
+    assert f"20 runs of the mix, 12 rules: {ways}." in said
     assert "These rules decided nothing, though a run may reach them: ST-14, ST-16, ST-22." in page
-    assert f"No run of a simulated cluster reaches 1 rules:\n\n- CS-27: {REASONS['CS-27']}.\n\n| rule" in page
+    listed = "No run of a simulated cluster reaches 1 rules, which decide something in runs of parts:"
+    assert f"{listed}\n\n- CS-27: {REASONS['CS-27']}.\n\n| rule" in page
     assert cells["ST-12"][1:5] == [
         *("loss (run 2)", "1,200 in 3", "**oracle** log: two values"),
         f"`{made} --without ST-12`",

@@ -13,6 +13,7 @@ from impl.controller import nodes, objects, streams
 from impl.controller.node import PERIOD_MS, Controller
 from impl.controller.view import OperationResult, Profile
 from impl.errors import E
+from impl.rules import without
 from tests.impl.node_story import EPOCH, NODE, ask, leader, moving, opening, with_streams
 
 # Memory beside the log --------------------------------------------------------------------------------------------
@@ -91,6 +92,23 @@ def test_the_wheel_elects() -> None:
     (append,) = _wake(controller, 10_000)
     assert isinstance(append, wire.QuorumAppend)
     assert append.batch.records == (r.PartitionChange("t", 0, leader=2, marker=-1, original=()),)
+
+
+def moved_on_late() -> Controller:
+    """The partition moves again half a second after its timer has fired, before the controller wakes."""
+    controller = leader(batches=moving(Profile()).log.batches)
+    controller.handle(wire.Request(9, 1, wire.AlterReassignments({"t": {0: (1,)}})), 10_500)
+    controller.handle(wire.CommitNotice(1, controller.log.end), 10_500)
+    return controller
+
+
+def test_nothing_disarms_a_timer_that_has_fired() -> None:
+    """EL-12: its election waits for the wake of the controller, and only its tag keeps it from electing broker 1."""
+    assert _wake(moved_on_late(), 10_600) == []
+    with without("EL-12.tag"):
+        (append,) = _wake(moved_on_late(), 10_600)
+    assert isinstance(append, wire.QuorumAppend)
+    assert [record.leader for record in append.batch.records if isinstance(record, r.PartitionChange)] == [1]
 
 
 def test_a_controller_that_does_not_lead_drops_its_timers() -> None:

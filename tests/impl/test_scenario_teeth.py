@@ -20,7 +20,7 @@ EXCEPTIONS = {
     "ND-31": "the language sends no heartbeats",
     "CA-04": "without the rule, CA-22 gives the same answer",
     "CS-04.destroyed": "without the rule, CS-04.foreign gives the same answer",
-    "EL-12.tag": "a change of the leader or its epoch disarms the timer already (EL-13)",
+    "EL-13": "without the rule, EL-12.tag keeps the timer from electing anybody",
     "OB-03.deep": "the language shows no attributes of objects",
     "OB-03.keep": "compact_stream names no operations for its sources",
     "RA-01.renewed": "the language renews no leader epoch",

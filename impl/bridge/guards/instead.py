@@ -9,8 +9,6 @@ PARTNERS: Mapping[str, str] = {
     "M-14": "M-06",
     # Without an original list nothing is kept, which CA-22 refuses, too.
     "CA-04": "CA-22.replicas",
-    # A change of the leader epoch disarms the timer, so no timer of an earlier one fires.
-    "EL-12.tag": "EL-13",
     # A controller refuses an open while the node still has to commit a seal of the stream, and the broker asks again.
     "CL-01": "ST-15",
 }

@@ -13,7 +13,6 @@ import msgspec
 
 from holdfast.check.worker_pool import WorkerPool
 from holdfast.ir.errors import HoldfastError
-from impl.bridge.guards.instead import PARTNERS
 from impl.bridge.guards.part_runs import PartRun, part_decisions, part_runs
 from impl.bridge.guards.progress import GuardProgress, RunDecisions
 from impl.bridge.guards.row import NOT_TRIED, GuardRow, GuardStore
@@ -177,9 +176,7 @@ def _tasks(
         deciding = [each for each in made if label in each.decided]
         simplest = min(deciding, key=lambda each: (len(each.kinds), each.number), default=None)
         others = [each for each in parts if label in each.decided]
-        # A rule may decide nothing as long as the one is there that decides in its place.
-        alike = {label, PARTNERS.get(label, label)}
-        sound = tuple(each.run for each in parts if not each.violated and alike & each.decided.keys())
+        sound = tuple(each.run for each in others if not each.violated)
         counted = [each.decided[label] for each in (deciding or others)]
         yield RowTask(
             GuardTrial(label, _tried(deciding, label)[:tries], tries, before.get(label), sound),

@@ -24,21 +24,28 @@ PARTS_IN_WORDS = "\n".join(f"- `{name}`: {each.what} ({each.runs:,} runs)." for 
 HEAD = f"""\
 # The rules of the implementation, and what finds their lack
 
-Every rule of the [reference implementation](simulate.md) with a label, what reaches it, and what finds its removal.
-The runs are those of the *default mix* (`impl/sim/mix.py`): half of them with streams and half with partitions, of both
+Every rule of the [reference implementation](simulate.md) with a label, what reaches it, and what finds its removal in
+the *default campaign*, which has three kinds of runs. Assertions are switched off.
+
+Most are clusters of the *default mix* (`impl/sim/mix.py`): half of them with streams and half with partitions, of both
 versions and both generations, with no faults, with few kinds, or with half of all kinds. Some have another setting of
 the controllers, or clients besides the brokers (strangers and neighbours). For every ten of these runs there is one
-with three zones; these have the numbers from 20,000 on. Assertions are switched off.
+with three zones; these have the numbers from 20,000 on.
 
 Where these show nothing, a rule is tried in *runs of a part*: a part of a node alone, with a second statement of the
-facts that judges it, an *oracle of a part* (`holdfast simulate --part NAME --seed N`). The balancer, which no broker of
-the mix has, also has {ROUNDS:,} rounds on random clusters (`holdfast campaign run --target balancer`), and {JOINS}
-clusters in which an empty broker joins (`holdfast simulate --scenario balance`). The parts:
+facts that judges it, an *oracle of a part* (`holdfast simulate --part NAME --seed N`):
 
 {PARTS_IN_WORDS}
 
+The balancer, which no broker of the mix has, also has {ROUNDS:,} rounds on random clusters
+(`holdfast campaign run --target balancer`), and {JOINS} clusters in which an empty broker joins
+(`holdfast simulate --scenario balance`).
+
+The columns:
+
 - *reached by*: the kinds of faults with which a run of the mix reaches the rule; without any one of them it does not.
-- *decided*: how often the rule refused a request or decided a branch, and in how many runs.
+- *decided*: how often the rule refused a request or decided a branch, and in how many runs; these are runs of parts
+  only if no run of the mix reaches the rule.
 - *found by* an **oracle**: it objects to a run without the rule: of the mix, of a part, or a kept one.
 - **machine**: no oracle objects to the runs that were tried, but controller and model differ in a walk, in which both
   get the same requests from a seed.
@@ -64,7 +71,7 @@ def page(
     """The page, in Markdown. ``tables``, ``results``: the guards of the models. ``link`` adds links to rule ids."""
     counted = Counter(_way(row) for row in store.rows)
     ways = ", ".join(f"{number} {way}" for way, number in counted.most_common())
-    lines = [HEAD, *_wrapped(f"{store.runs:,} runs, {len(store.rows)} rules: {ways}.")]
+    lines = [HEAD, *_wrapped(f"{store.runs:,} runs of the mix, {len(store.rows)} rules: {ways}.")]
     lines += _elsewhere()
     lines += _idle(store.rows)
     lines += ["| rule | reached by | decided | found by | the run | in the models |", "|---|---|---|---|---|---|"]
@@ -80,12 +87,13 @@ def _wrapped(text: str) -> list[str]:
 
 
 def _idle(rows: Sequence[GuardRow]) -> Iterator[str]:
-    """The rules that decided nothing: first the rules without a reason, then the unreachable ones, with reasons."""
+    """The rules that decided nothing, and those that decided something only in runs of parts, with reasons."""
     if missed := undecided(rows):
         yield from _wrapped(f"These rules decided nothing, though a run may reach them: {', '.join(missed)}.")
-    listed = [row.label for row in rows if (row.idle or not row.decided) and row.label in REASONS]
+    listed = [row.label for row in rows if row.idle and row.label in REASONS]
     if listed:
-        yield from _list(f"No run of a simulated cluster reaches {len(listed)} rules:", listed, REASONS)
+        title = f"No run of a simulated cluster reaches {len(listed)} rules, which decide something in runs of parts:"
+        yield from _list(title, listed, REASONS)
 
 
 def _elsewhere() -> Iterator[str]:

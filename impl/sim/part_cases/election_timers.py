@@ -74,6 +74,11 @@ class TimerRun:
         self._controller.fail_over()
         self._expected.failed_over(self._controller.now)
 
+    def wait(self, ms: int) -> None:
+        """The clock goes on, and the controller does not look."""
+        self._controller.advance(ms)
+        self._expected.waited(self._controller.now)
+
     def look(self, ms: int) -> PartViolation | None:
         """The clock goes on, and the controller looks at its timers."""
         before, active = self._rows(), self._active()
@@ -85,7 +90,7 @@ class TimerRun:
         found = found or _wrong_outcome(before, active, fired, self._rows())
         self._expected.fired(count, now)
         self._changed()
-        return found
+        return found or self._goes_on()
 
     # Judgement --------------------------------------------------------------------------------------------------
 
@@ -94,7 +99,7 @@ class TimerRun:
     ) -> PartViolation | None:
         """What an election violates that nothing demands."""
         left = Counter(due)
-        for name, outcome in fired:
+        for name, _ in fired:
             left[name] -= 1
             if left[name] >= 0:
                 continue
@@ -104,8 +109,13 @@ class TimerRun:
                 return PartViolation("EL-04", "a timer fires that was cancelled, or that nobody has armed")
             if before[name].leader == -1:
                 return PartViolation("EL-12", "a timer asks for an election before the wait of its partition ends")
-            if outcome != OperationResult():
-                return PartViolation("EL-12", "a timer of an earlier leader epoch asks for an election")
+            return PartViolation("EL-12", "a timer of an earlier leader epoch asks for an election")
+        return None
+
+    def _goes_on(self) -> PartViolation | None:
+        """What a timer violates that is armed although its partition has a leader."""
+        rows, armed = self._rows(), self._controller.timers.armed
+        if self._profile.timer == "epoch" and any(rows[f"{topic}-{number}"].leader != -1 for topic, number in armed):
             return PartViolation("EL-13", "a timer goes on after its partition has got a leader")
         return None
 
@@ -165,10 +175,13 @@ def judged(draw: Draw) -> PartViolation | None:
     )
     run = TimerRun(profile, START_MS + int(draw() * 1_000))
     for _ in range(int(draw() * EVENTS)):
-        if draw() < 0.35:
+        kind = draw()
+        if kind < 0.3:
             found = run.look(one(draw, STEPS_MS))
             if found is not None:
                 return found
+        elif kind < 0.4:
+            run.wait(one(draw, STEPS_MS))
         else:
             _event(draw, run)
     return run.look(STEPS_MS[-1])

@@ -64,6 +64,9 @@ class RecommendedTimers:
     def asked(self, name: str) -> None:
         """Somebody asks for an election. Only its success ends the wait, and ``changed`` sees that (EL-13)."""
 
+    def waited(self, now: int) -> None:
+        """Time has passed, and the controller has not looked."""
+
     def failed_over(self, now: int) -> None:
         """Another controller leads."""
         self._waits = {name: (epoch, now) for name, (epoch, _) in self._waits.items()}
@@ -73,29 +76,30 @@ class RecommendedTimers:
         return {name: 1 for name, (_, begin) in self._waits.items() if due_at(begin) <= now}
 
     def fired(self, names: Iterable[str], now: int) -> None:
-        """The elections of these partitions were asked for."""
+        """The controller has looked, and the elections of these partitions were asked for."""
         for name in names:
             if name in self._waits:
                 self._waits[name] = (self._waits[name][0], now)
 
 
 class BuiltTimer(msgspec.Struct):
-    """A timer of AutoMQ, armed by a move. ``due``: in milliseconds. ``cut``: it is cancelled or has fired.
+    """A timer of AutoMQ, armed by a move. ``due``: in milliseconds. ``fired``: the wheel has asked for its election.
 
-    ``is_known``: the controller finds it when a request comes, since neither a newer timer nor a firing has taken its
-    entry (EL-03, EL-05).
+    ``gone``: it was cancelled before it fired, or the controller has looked at its election. ``is_known``: a request
+    finds it, since neither a newer timer nor a firing has taken its entry (EL-03, EL-05).
     """
 
     due: int
-    cut: bool = False
+    fired: bool = False
+    gone: bool = False
     is_known: bool = True
 
 
 class BuiltTimers:
     """EL-01 to EL-06. Each start and each eviction arms a timer, which fires once unless a request cancels it.
 
-    A request cancels only the newest timer of its partition, and only as long as no timer of it has fired since that
-    one was armed.
+    A request, or the election of an earlier timer, cancels only the newest timer of its partition, and only as long as
+    no timer of it has fired since that one was armed.
     """
 
     def __init__(self) -> None:
@@ -117,31 +121,41 @@ class BuiltTimers:
     def asked(self, name: str) -> None:
         """Somebody asks for an election, whatever the answer will be (EL-04)."""
         for timer in self._timers.get(name, []):
-            timer.cut = timer.cut or timer.is_known
+            timer.gone = timer.gone or timer.is_known
 
     def failed_over(self, _: int) -> None:
         """Another controller leads, which has no timers (EL-06)."""
         self._timers.clear()
 
+    def waited(self, now: int) -> None:
+        """Time has passed. A timer that fires takes the entry of its partition (EL-03)."""
+        for name, timers in self._timers.items():
+            firing = [timer for timer in timers if not timer.gone and not timer.fired and timer.due <= now]
+            for timer in firing:
+                timer.fired = True
+            if firing:
+                self._forget_entries(name)
+
     def due(self, now: int) -> dict[str, int]:
         """By partition: the number of its elections at this look."""
-        counts = {name: len(self._ready(name, now)) for name in self._timers}
+        self.waited(now)
+        counts = {name: len(self._ready(name)) for name in self._timers}
         return {name: count for name, count in counts.items() if count}
 
-    def fired(self, names: Iterable[str], now: int) -> None:
-        """The elections of these partitions were asked for."""
+    def fired(self, names: Iterable[str], _: int) -> None:
+        """The controller has looked, and the elections of these partitions were asked for."""
         for name in names:
-            for timer in self._ready(name, now):
-                timer.cut = True
-            self._forget_entries(name)
+            for timer in self._ready(name):
+                timer.gone = True
+            self.asked(name)
 
     @property
     def replaced(self) -> frozenset[str]:
         """The partitions of which an older timer goes on although a newer one was armed (EL-05)."""
-        return frozenset(name for name, each in self._timers.items() if any(not timer.cut for timer in each[:-1]))
+        return frozenset(name for name, each in self._timers.items() if any(not timer.gone for timer in each[:-1]))
 
-    def _ready(self, name: str, now: int) -> list[BuiltTimer]:
-        return [timer for timer in self._timers.get(name, []) if not timer.cut and timer.due <= now]
+    def _ready(self, name: str) -> list[BuiltTimer]:
+        return [timer for timer in self._timers.get(name, []) if timer.fired and not timer.gone]
 
     def _forget_entries(self, name: str) -> None:
         for timer in self._timers.get(name, []):
