@@ -19,8 +19,10 @@ from impl.sim.shrink import Ask, SmallestRun, shrink
 
 SIZES = ((12, 5_000), (24, 8_000), (48, 14_000))
 """The operations of small runs, and the time from the first to the last in milliseconds."""
-SEEDS = 300
-"""The number of seeds that are tried, each for every size: with all streams, and with one, to which more happens."""
+SEEDS, ROUND = 300, 20
+"""The number of seeds that are tried, and of those after which the next size has its turn. Each is tried with all
+streams, and with one, to which more happens.
+"""
 OPERATIONS, FAULTS = 12, 3
 """A person can read a run with at most this many operations and faults: the search ends there."""
 
@@ -74,7 +76,9 @@ def small_runs(
     if not question.without and not question.switches:
         return  # There is nothing to mend, so no candidate can pass the comparison below.
     name = "partitions" if question.options.partitions else "streams"
-    for seed, (operations, span_ms), many in product(range(SEEDS), SIZES, (getattr(question.options, name), 1)):
+    rounds = [range(begin, begin + ROUND) for begin in range(0, SEEDS, ROUND)]
+    tries = (each for seeds in rounds for each in product(SIZES, seeds, (getattr(question.options, name), 1)))
+    for (operations, span_ms), seed, many in tries:
         if not go_on():
             return
         changed = {"operations": operations, "span_ms": span_ms, name: many}

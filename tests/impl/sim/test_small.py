@@ -12,7 +12,7 @@ from impl.sim.check import CheckResult, Question, check
 from impl.sim.options import Options
 from impl.sim.script import ScriptOperation
 from impl.sim.shrink import Ask
-from impl.sim.small import FAULTS, OPERATIONS, SEEDS, SIZES, recorded, small_runs, smallest
+from impl.sim.small import FAULTS, OPERATIONS, ROUND, SEEDS, SIZES, recorded, small_runs, smallest
 
 BROKEN = Question(seed=0, options=Options(operations=300), without=("ST-14",))
 
@@ -36,8 +36,9 @@ def test_none_is_found_where_there_is_none() -> None:
     assert not list(small_runs(BROKEN, "log", ask))
     assert len(calls) == len(SIZES) * SEEDS * 2
     assert len({(each.seed, each.options.operations, each.options.streams) for each in calls}) == len(calls)
-    # A search may end early, so each size comes with each seed.
-    assert [each.seed for each in calls] == sorted(each.seed for each in calls)
+    # A search may end early, so all sizes have a turn before the next seeds, and the smallest comes first.
+    turns = [(each.seed // ROUND, each.options.operations) for each in calls]
+    assert turns == sorted(turns)
 
 
 def test_a_run_that_violates_something_with_all_rules_does_not_count() -> None:
