@@ -4,8 +4,8 @@ By default a timer carries the leader epoch under which it was armed, outlives a
 again by the next controller (EL-12, EL-13). ``timer: automq`` is EL-01 to EL-06 as built. In G1 nothing is armed
 (EL-07).
 
-A wheel runs the timers. When one is due, the wheel asks the controller for an election (EL-03). The controller gets to
-that at its next wake, and nothing takes the wish back until then.
+A wheel runs the timers. When one is due, the wheel asks the controller for an election (EL-03). The controller
+elects at its next wake; until then nothing cancels the election.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ def _wrapped(text: str) -> list[str]:
 
 
 def _idle(rows: Sequence[GuardRow]) -> Iterator[str]:
-    """The rules that decided nothing, and those that decided something only in runs of parts, with reasons."""
+    """Lists the rules that decided nothing, then those that decided only in runs of parts, each with its reason."""
     if missed := undecided(rows):
         yield from _wrapped(f"These rules decided nothing, though a run may reach them: {', '.join(missed)}.")
     listed = [row.label for row in rows if row.idle and row.label in REASONS]

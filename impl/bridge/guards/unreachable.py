@@ -37,8 +37,9 @@ def wrongly_listed(rows: Iterable[GuardRow], reasons: Mapping[str, str] = REASON
 
 
 def undecided(rows: Iterable[GuardRow], reasons: Mapping[str, str] = REASONS) -> list[str]:
-    """The rules that decided nothing at all, and those that decided nothing in the mix and are not listed. Those of the
-    balancer need no run of the mix.
+    """The rules that are in error: they decided nothing in any run, or nothing in the mix without a reason in the list.
+
+    The mix has no balancer. Its rules need to decide something only in runs of parts.
     """
     return [
         row.label

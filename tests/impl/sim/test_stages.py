@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from impl.sim.queue import Queue
@@ -30,7 +32,7 @@ def test_the_missing_condition(hold: set[str], missing: str, asked: set[str]) ->
         seen.add(name)
         return name in hold
 
-    stages = [(name, lambda name=name: holds(name)) for name in (CLIENTS, SERVES, READS)]  # type: ignore[misc]
+    stages = [(name, partial(holds, name)) for name in (CLIENTS, SERVES, READS)]
     assert missing_of(stages, queue, queue.run, BOUND_MS) == missing
     assert seen == asked
     assert queue.now <= 2 * BOUND_MS
