@@ -14,7 +14,7 @@ from holdfast.cli.output import cannot_write
 from holdfast.ir.errors import UsageError
 from impl.oracles.verdict import Violation
 from impl.sim.case_file import SimulationCase, case_of, text
-from impl.sim.check import CheckResult, Question, check
+from impl.sim.check import NOT_JUDGED, CheckResult, Question, check
 from impl.sim.small import recorded, smallest
 from impl.sim.timeline import timeline
 
@@ -91,10 +91,14 @@ def investigate(
 
 
 def mended_of(case: SimulationCase) -> tuple[Violation, ...] | None:
-    """The violations of a run with all rules and without built-in defects; None if the run has them all anyway."""
+    """The violations of a run with all rules and without built-in defects; None if the run has them all anyway.
+
+    If the run cannot be judged, this stands in place of a violation.
+    """
     if not case.without and not case.switches:
         return None
-    return check(case.question(mended=True)).violations
+    checked = check(case.question(mended=True))
+    return checked.violations if checked.error is None else (Violation(NOT_JUDGED, -1, checked.error),)
 
 
 def _while_time_is_left(meter: Meter, limit: Budget) -> Callable[[], bool]:

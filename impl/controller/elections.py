@@ -30,7 +30,7 @@ def elect(view: View, topic: str, partition: int, kind: str = "preferred") -> Op
 def balance(view: View) -> OperationResult:
     """EL-10. Elect the first replica wherever another broker leads, or nobody. Only G0 does this, every 300 s."""
     changes: list[PartitionChange] = []
-    if view.profile.handshake == "G0":
+    if view.profile.handshake == "G0" and view.profile.balances:
         for _, row in sorted(view.image.partitions.items()):
             if row.leader != row.replicas[0]:
                 change = build(row, target(row), acceptable(view), ElectionKind.PREFERRED)

@@ -48,7 +48,7 @@ from impl.wire import (
 )
 
 PERIOD_MS = 1_000
-"""The period of the object clock, of the failover scan, and of the wheel of election timers (streams.md 14, EL-02)."""
+"""The period of the object clock, of the failover scan, and of the looks at timers that have fired (streams.md 14)."""
 RARE_MS: dict[Operation, int] = {scale_in_cleanup: 1_800_000, balance: 300_000}
 """The periods of the scale-in cleanup (ND-40) and of the preferred-leader balancing (EL-10)."""
 
@@ -216,6 +216,8 @@ class Controller:
         return []
 
     def _lead(self, term: int) -> list[Output]:
+        if self.term is None:
+            self.timers.due(self.now)  # Those that fired while it did not lead are dropped (EL-06).
         outputs = self._resign()
         self.term = term
         if self.profile.timer == "epoch":

@@ -19,8 +19,9 @@ class Profile(msgspec.Struct, frozen=True):
     who asks for the election: the source of a move (G0) or its target (G1). ``timer``: ``epoch`` is EL-12 and EL-13;
     ``automq`` is EL-01 to EL-06 as built. ``balancer``: plans as AutoMQ makes them (``parity``), or so that planning
     ends (``safe``). ``as_built``: the suspicious spots of AutoMQ that are built in (AM-01 ...); the default mends them
-    all. ``routes``: whether the controller keeps route epochs, for zone routing. ``bump_ms``: the time between two
-    bumps of the route epoch (ZR-55).
+    all. ``balances``: whether a controller of G0 balances the leaders (EL-10), as Kafka's
+    ``auto.leader.rebalance.enable``. ``routes``: whether the controller keeps route epochs, for zone routing.
+    ``bump_ms``: the time between two bumps of the route epoch (ZR-55).
     """
 
     v6: bool = True
@@ -32,6 +33,7 @@ class Profile(msgspec.Struct, frozen=True):
     min_insync: int = 1
     unclean_election: bool = False
     object_retention_ms: int = 60_000
+    balances: bool = True
     routes: bool = False
     bump_ms: int = BUMP_MS
 

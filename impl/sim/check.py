@@ -22,6 +22,8 @@ from impl.sim.visibility import beyond, fallen, unreadable
 
 NODE_ERROR = "node error"
 """Stands for the name of an oracle if a node has ended with an error that no rule describes."""
+NOT_JUDGED = "not judged"
+"""Stands for the name of an oracle where a run without a verdict is listed among violations."""
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ from impl.sim.script import ScriptOperation
 from impl.sim.stages import HANDOVERS, Probe, is_drained, missing_of
 
 BOUND_MS = 300_000
-"""How long a run waits for its end."""
+"""How long a run waits for its end; twice as long for what clients wait for."""
 
 Spawn = Callable[[list[ScriptOperation], str], StreamClient]
 """Starts a further client with operations, in a phase of the history."""

@@ -21,7 +21,8 @@ def missing_of(
 
     The result is "" if all hold. ``stages``: pairs of a text, which tells what is missing, and the condition. The first
     is that the clients have ended, and the last that everything can be read. ``advance`` runs events up to a time.
-    ``bound_ms``: the virtual time for all conditions together.
+    ``bound_ms``: the virtual time for all conditions together. If the clients have not ended by then, the others get
+    this time once more, and one of them that does not hold is the result.
     """
     clients, *_ = stages[0]
     missing = _first_missing(stages, queue, advance, bound_ms)

@@ -39,9 +39,9 @@ from spark.campaign.units import Sighting, TargetHeader, UnitResult
 from spark.campaign.words import DECIDING_RULE, MISSING_RULE, NOT_JUDGED
 
 SHRINKING, DRAWN = 1_000_000, 400_000
-"""The most steps of the runs that the shrinking of one finding takes, and how many of them may be those of small runs
-that are drawn. One more run may begin just below. Limits of time would make findings depend on the machine, and with a
-limit of runs a small one would count as much as a large one.
+"""The most steps of the runs that the shrinking of one finding takes, and how many of them may go into small runs that
+are drawn and shrunk; the others are for the large run. What has begun below a limit is ended. Limits of time would make
+findings depend on the machine, and with a limit of runs a small one would count as much as a large one.
 """
 
 SEED_BYTES = 6
@@ -188,9 +188,9 @@ def only_alike(wanted: Violation, question: Question) -> Callable[[Question], Ch
 
 
 def without_numbers(message: str) -> str:
-    """A message whose numbers are replaced by N, and several of them in a row by one."""
+    """A message whose numbers are replaced by N, and several of them in a row by one, such as names of objects."""
     named = re.sub(r"(?:(?<!\w)-)?\d+(?:\.\d+)*", "N", message)
-    return re.sub(r"\bN(?:(?:, | and |, and )N\b)+", "N", named)
+    return re.sub(r"(?<![\w/])([\w/]*N)(?:(?:, | and |, and )\1\b)+", r"\1", named)
 
 
 def run_of_case(case: str) -> SystemRun | None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from impl.controller.elections import balance
 from impl.errors import E
 from impl.records import PartitionChange
@@ -96,8 +100,9 @@ def test_balancing_elects_first_replicas() -> None:
     assert Cluster(handshake="G1").run(balance).records == ()
 
 
-def test_balancing_is_off_in_g1() -> None:
-    """EL-10: in G1 a leaderless partition waits for its target."""
-    cluster = Cluster(elastic=(0,), handshake="G1")
+@pytest.mark.parametrize("profile", [{"handshake": "G1"}, {"handshake": "G0", "balances": False}])
+def test_balancing_is_off(profile: dict[str, Any]) -> None:
+    """EL-10: in G1, or if an operator turns balancing off, a leaderless partition waits for its target."""
+    cluster = Cluster(elastic=(0,), **profile)
     cluster.alter("e-0", [1])
     assert cluster.run(balance).records == ()

@@ -122,6 +122,17 @@ def test_a_controller_that_does_not_lead_drops_its_timers() -> None:
     assert not controller.timers.armed
 
 
+def test_a_timer_that_fires_before_the_next_lead_is_dropped() -> None:
+    """EL-06: it fires while the controller does not lead, and the controller leads again before its next wake."""
+    controller = leader(Profile(timer="automq"), moving(Profile()).log.batches)
+    controller.handle(wire.Request(9, 1, wire.AlterReassignments({"t": {0: (1,)}})), 0)
+    controller.handle(wire.CommitNotice(1, controller.log.end), 0)
+    assert controller.timers.armed
+    controller.handle(wire.ResignationNotice(2), 5_000)
+    controller.handle(wire.ElectionNotice(3), 10_400)
+    assert _wake(controller, 10_900) == []
+
+
 def test_expired_objects_are_deleted_in_the_end() -> None:
     """OB-04, OB-05: marked when the deadline has passed, deleted between one and two retentions later."""
     controller = leader()

@@ -102,6 +102,9 @@ def test_numbers_are_left_out() -> None:
     assert without_numbers("streams 1, 2, 3 are not open") == without_numbers("streams 7 are not open")
     assert without_numbers("value -1 at 0") == without_numbers("value 8 at 4") == "value N at N"
     assert without_numbers("value x-1") == "value x-N"
+    names = ("object/12", "object/3, object/4", "object/3, object/12, object/7")
+    assert {without_numbers(f"2 belong to nobody: {each}") for each in names} == {"N belong to nobody: object/N"}
+    assert without_numbers("object/1, wal/2") == "object/N, wal/N"
 
 
 def test_shrinking_ends_after_a_number_of_steps(monkeypatch: pytest.MonkeyPatch) -> None:

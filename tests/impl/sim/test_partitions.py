@@ -96,6 +96,15 @@ def test_a_missing_rule_shows() -> None:
     assert "log" in {violation.oracle for violations in found for violation in violations}
 
 
+@pytest.mark.parametrize("minutes", [1, 3])
+def test_no_balancing_hides_a_missed_election(minutes: int) -> None:
+    """EL-12, EL-10. Nobody elects, so clients wait, whether the balancing would be due early or late in the end."""
+    options = replace(SHORT, span_ms=minutes * 60_000)
+    found = check(Question(seed=2, options=options, generation="G0", without=("EL-12.leaderless",)))
+    assert [each.oracle for each in found.violations] == ["heal"]
+    assert "no leader that serves" in found.violations[0].message
+
+
 def test_a_script_has_moves_and_what_follows_them() -> None:
     """A script has moves, swaps, and moves that are cancelled or replaced soon after. Append values are unique."""
     found = [script.make(seed, clients=4, partitions=6, operations=300) for seed in range(20)]

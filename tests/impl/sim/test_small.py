@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import islice
 
+import pytest
 from msgspec.structs import replace
 
 from impl.oracles.verdict import Violation
@@ -25,16 +26,17 @@ def test_small_runs_show_a_missing_rule() -> None:
         assert not check(replace(found, without=())).violations
 
 
-def test_none_is_found_where_there_is_none() -> None:
-    """If no small run shows the violation, all candidates were tried."""
+@pytest.mark.parametrize(("streams", "keys"), [(4, 2), (1, 1)])
+def test_none_is_found_where_there_is_none(streams: int, keys: int) -> None:
+    """If no small run shows the violation, all candidates were tried, each once."""
     calls: list[Question] = []
 
     def ask(question: Question) -> CheckResult:
         calls.append(question)
         return CheckResult(None, (Violation("lost", 0, ""),), {})  # type: ignore[arg-type]
 
-    assert not list(small_runs(BROKEN, "log", ask))
-    assert len(calls) == len(SIZES) * SEEDS * 2
+    assert not list(small_runs(replace(BROKEN, options=Options(streams=streams)), "log", ask))
+    assert len(calls) == len(SIZES) * SEEDS * keys
     assert len({(each.seed, each.options.operations, each.options.streams) for each in calls}) == len(calls)
     # A search may end early, so all sizes have a turn before the next seeds, and the smallest comes first.
     turns = [(each.seed // ROUND, each.options.operations) for each in calls]
@@ -42,15 +44,20 @@ def test_none_is_found_where_there_is_none() -> None:
 
 
 def test_a_run_that_violates_something_with_all_rules_does_not_count() -> None:
-    """A run that violates with all rules does not count. If no rule is missing, no small run is tried."""
+    """A run that violates with all rules does not count, nor one that cannot be judged with them.
+
+    If no rule is missing, no small run is tried.
+    """
     checked = check(replace(BROKEN, options=Options(operations=12, span_ms=5_000)))
+    violated = CheckResult(checked.run, (Violation("log", 0, ""),), {})
 
-    def ask(question: Question) -> CheckResult:
-        del question
-        return CheckResult(checked.run, (Violation("log", 0, ""),), {})
+    def asking(mended: CheckResult) -> Ask:
+        return lambda question: violated if question.without else mended
 
-    assert not list(small_runs(BROKEN, "log", ask))
-    assert not list(small_runs(replace(BROKEN, without=()), "log", ask))
+    assert list(small_runs(BROKEN, "log", asking(CheckResult(checked.run, (), {}))))
+    for mended in (violated, CheckResult(checked.run, (), {}, "no answer")):
+        assert not list(small_runs(BROKEN, "log", asking(mended)))
+    assert not list(small_runs(replace(BROKEN, without=()), "log", asking(violated)))
 
 
 def test_the_smallest_run_can_be_read() -> None:

@@ -13,6 +13,15 @@ BOUND_MS = 1_000
 CLIENTS, SERVES, READS = "clients have not ended", "nobody serves", "nobody reads"
 
 
+@pytest.mark.parametrize(("late", "missing"), [(SERVES, CLIENTS), (CLIENTS, SERVES)])
+def test_the_second_look_waits(late: str, missing: str) -> None:
+    """What clients wait for may still come. Clients that end in the second look have not ended in time."""
+    queue = Queue()
+    holds = {READS: lambda: True, missing: lambda: False, late: lambda: queue.now > BOUND_MS * 1.5}
+    stages = [(name, holds[name]) for name in (CLIENTS, SERVES, READS)]
+    assert missing_of(stages, queue, queue.run, BOUND_MS) == missing
+
+
 @pytest.mark.parametrize(
     ("hold", "missing", "asked"),
     [
