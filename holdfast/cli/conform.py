@@ -15,17 +15,15 @@ from holdfast.check.conform.answer.model_file import WRITTEN
 from holdfast.check.conform.answer.retrace import NoRunError
 from holdfast.check.conform.answer.run import check_suffix, lines_of
 from holdfast.check.conform.answer.verdict import render, to_json, verdict_of
-from holdfast.check.conform.dump_log import DumpLog
+from holdfast.check.conform.judge.frame import Frame
 from holdfast.check.conform.judge.ground import UnjudgedError
-from holdfast.check.conform.judge.judge import Judgement, judge
+from holdfast.check.conform.judge.judge import Judgement
 from holdfast.check.conform.judge.setup import JudgeOptions
+from holdfast.check.conform.judge_log import header_of, judge_log, open_log, system_for
 from holdfast.check.conform.logs.copied_input import MOST_COPIED
-from holdfast.check.conform.logs.damage import damaged, shown
 from holdfast.check.conform.logs.lines import STDIN
 from holdfast.check.conform.logs.log import Log
-from holdfast.check.conform.logs.own_format import Header
 from holdfast.check.conform.mappings.mapping import Mapping
-from holdfast.check.conform.mappings.mapping_names import check_names
 from holdfast.cli.options import Names, Switch
 from holdfast.cli.output import Ticker, note, say, write
 from holdfast.cli.output_files import FileKind, PageFile
@@ -109,17 +107,9 @@ def conform(
             raise UsageError(f"unknown option {each!r}; see `holdfast conform --help`, and write ./{each} for a file")
     limits = Budget() if budget is None else Budget.parse(budget)
     mapping = _mapping(map)
-    with _log(logs, mapping, _bytes(copy_limit)) as log:
-        header = log.header if log.header is not None else mapping.about if mapping is not None else None
-        variants = variant or (header.variants if header is not None else ())
-        system = load_variant(model)
-        if header is not None:
-            # The variants come later: they may be those of another model.
-            _check_model(header, system)
-        if variants:
-            system = load_variant(model, variants)
-        if mapping is not None:
-            check_names(mapping, system)
+    with open_log(logs, mapping, copy_limit=_bytes(copy_limit)) as log:
+        header = header_of(log, mapping)
+        system = system_for(header, mapping, variant, lambda variants: load_variant(model, variants))
         shown = tuple(mapping.hidden) if mapping is not None else ()
         options = JudgeOptions(_joint(joint), project, _windows(window, system), stream, (*shown, *hidden))
         reports.prepare(json=json)
@@ -129,10 +119,8 @@ def conform(
         with Ticker() as ticker:
             meter = Meter(limits, lambda now: _tick(ticker, now))
             with interruptible(meter):
-                judgement = judge(system, log, header.literals if header is not None else {}, options, meter)
+                judgement = judge_log(Frame.of(system, header.literals), log, options, meter)
                 found = _run(system, log, judgement, run, meter)
-        if isinstance(log, DumpLog):
-            log.conclude(judgement)
         verdict = verdict_of(system, judgement, found)
     if json:
         say(json_format.dumps(to_json(verdict)))
@@ -160,15 +148,6 @@ def _run(system: System, log: Log, judgement: Judgement, path: Path | None, mete
         return (f"No run is written: {error}.",)
 
 
-def _log(logs: tuple[str, ...], mapping: Mapping | None, copy_limit: int) -> Log:
-    """The log in the files: a metadata dump, of which nothing is copied, if the mapping describes one; otherwise lines
-    of JSON.
-    """
-    if mapping is not None and mapping.records is not None:
-        return DumpLog(logs, mapping)
-    return Log(logs, mapping, copy_limit=copy_limit)
-
-
 def _bytes(text: str | None) -> int:
     """The value of --copy-limit in bytes. Raises UsageError for a text that is no size."""
     if text is None:
@@ -186,22 +165,6 @@ def _mapping(path: Path | None) -> Mapping | None:
     from holdfast.check.conform.mappings.mapping_file import read_mapping  # noqa: PLC0415
 
     return read_mapping(path)
-
-
-def _check_model(header: Header, system: System) -> None:
-    """Raise UsageError if the header of the log names another model.
-
-    Without this check, a log of a model whose actions happen to have the same names would be judged.
-    """
-    if header.model is None:
-        return
-    file, _, name = header.model.partition(":")
-    if Path(file).stem not in (Path(system.file).stem, system.name) or name not in ("", system.name):
-        damaged(
-            header.at,
-            f"the log is one of {shown(header.model)}, and {Path(system.file).stem} is asked for",
-            "name that model on the command line, or correct the log's model",
-        )
 
 
 def _joint(text: str | None) -> int | None:

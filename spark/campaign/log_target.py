@@ -14,14 +14,11 @@ import attrs
 from holdfast.check.budget import Budget, Meter
 from holdfast.check.conform.answer.candidates import candidates
 from holdfast.check.conform.answer.verdict import headline, render, verdict_of
-from holdfast.check.conform.dump_log import DumpLog
 from holdfast.check.conform.judge.frame import Frames
-from holdfast.check.conform.judge.judge import Judgement, judge_in
+from holdfast.check.conform.judge.judge import Judgement
 from holdfast.check.conform.judge.order import uses
 from holdfast.check.conform.judge.setup import JudgeOptions
-from holdfast.check.conform.logs.damage import damaged, shown
-from holdfast.check.conform.logs.log import Log
-from holdfast.check.conform.logs.own_format import Header
+from holdfast.check.conform.judge_log import header_of, judge_log, open_log, system_for
 from holdfast.check.conform.mappings.mapping import Mapping
 from holdfast.check.conform.mappings.mapping_names import check_names
 from holdfast.check.temporary_folder import TemporaryFolder
@@ -211,28 +208,32 @@ class ReadyLogs:
             return _named(self._answer(str(path)), str(path), name)
 
     def _answer(self, path: str) -> LogAnswer:
-        target, mapping = self.target, self.mapping
         try:
-            dump = mapping is not None and mapping.records is not None
-            with DumpLog((path,), mapping) if dump and mapping is not None else Log((path,), mapping, KEEP) as log:
-                header = log.header if log.header is not None else mapping.about if mapping is not None else None
-                if header is not None:
-                    _check_model(header, target.system)
-                literals = header.literals if header is not None else {}
-                options = JudgeOptions(hidden=tuple(mapping.hidden) if mapping is not None else ())
-                judgement = judge_in(self._frames.of(literals), log, options, Meter(Budget()))
-                return _of_judgement(target.system, judgement)
+            with open_log((path,), self.mapping, KEEP) as log:
+                header = header_of(log, self.mapping)
+                system = system_for(header, self.mapping, (), lambda _: self.target.system)
+                options = JudgeOptions(hidden=tuple(self.mapping.hidden) if self.mapping is not None else ())
+                judgement = judge_log(self._frames.of(header.literals), log, options, Meter(Budget()))
+                return _of_judgement(system, judgement, self._without_places(judgement.reason or "", path))
         except UsageError as error:
             said = str(error)
-            # The folder of the copy has a random name, which is no part of the kind.
-            kind = re.sub(r"\d+", "N", PLACE.sub("", said.replace(path, "log").partition(";")[0]))
+            kind = self._without_places(said.partition(";")[0], path)
             return LogAnswer(DAMAGED, 0, kind, (), said, said, Counter(), frozenset())
 
+    def _without_places(self, said: str, path: str) -> str:
+        """A text about a log without numbers, the path of the copy (a random name), and the folder of the mapping."""
+        said = said.replace(path, "log")
+        if self.mapping is not None:
+            said = said.replace(self.mapping.file, Path(self.mapping.file).name)
+        return re.sub(r"\d+", "N", PLACE.sub("", said))
 
-def _of_judgement(system: System, judgement: Judgement) -> LogAnswer:
+
+def _of_judgement(system: System, judgement: Judgement, reason: str) -> LogAnswer:
+    """The answer in a judgement. ``reason``: its reason without numbers and places."""
     verdict = verdict_of(system, judgement)
     kind = {"conforms": CONFORMS, "impossible": IMPOSSIBLE, "unknown": UNKNOWN}[judgement.kind]
-    action, state = "", ()
+    # Of a dump whose records are no operation there are no facts: the reason tells it apart.
+    action, state = reason if kind == IMPOSSIBLE else "", ()
     if kind == IMPOSSIBLE and judgement.facts is not None and judgement.world is not None:
         action = judgement.facts.event.action
         first = next(iter(candidates(judgement.world, judgement.facts)), None)
@@ -249,15 +250,6 @@ def _of_judgement(system: System, judgement: Judgement) -> LogAnswer:
         seen=judgement.seen,
         decisive=frozenset(judgement.tally.decisive),
     )
-
-
-def _check_model(header: Header, system: System) -> None:
-    """Raise UsageError if the header of a log names another model."""
-    if header.model is None:
-        return
-    file, _, name = header.model.partition(":")
-    if Path(file).stem not in (Path(system.file).stem, system.name) or name not in ("", system.name):
-        damaged(header.at, f"the log is one of {shown(header.model)}, not of {system.name}", "name that model")
 
 
 def _named(answer: LogAnswer, path: str, name: str) -> LogAnswer:

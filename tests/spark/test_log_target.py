@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from pathlib import Path
 
 import boto3
 import pytest
 
 import spark.cli.run
+from impl.metadata.dump import write_dump
 from impl.sim.check import Question, check
 from impl.sim.conformance.log import conform_log
 from impl.sim.options import Options
@@ -17,6 +19,8 @@ from spark.campaign.summary import Summary, summarise
 from spark.campaign.words import WORDS
 from spark.cluster.storage import open_storage
 from tests.cli.running import Run
+from tests.conform.controller_dump import Controller
+from tests.conform.dump_edits import removed
 from tests.conform.simulated_logs import Line, without_an_open
 from tests.spark.running import here, place, tables
 
@@ -161,6 +165,26 @@ def test_files_that_are_damaged_alike_are_one_finding(holdfast: Run, tmp_path: P
     ((one,), (two,)) = made
     assert (one.signature, one.times, one.action) == (two.signature, 3, two.action)
     assert "/" not in one.action
+
+
+def test_a_dump_whose_records_are_no_operation_is_a_finding(holdfast: Run, tmp_path: Path) -> None:
+    """All events conform, and the records after them fit no operation: impossible, as `holdfast conform` says."""
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    batches = Controller(1).operations(40).batches
+    (folder / "good").write_text("\n".join([*write_dump(batches), ""]))
+    for name, seed in (("bad1", 1), ("bad2", 3)):
+        _, edited = removed(random.Random(seed), batches, frozenset({"RANGE_RECORD"}))
+        (folder / name).write_text("\n".join([*write_dump(edited), ""]))
+    words = ["--model", "controller_tables", "--map", "automq-metadata"]
+    ran = holdfast("campaign", "run", "--target", "log", "--in", folder, *words, "--out", tmp_path / "a")
+    codes = {path.name: holdfast("conform", words[1], path, *words[2:]).code for path in folder.iterdir()}
+    assert codes == {"good": 0, "bad1": 12, "bad2": 12}
+    assert ran.code == 12
+    [finding] = summarise(place(tmp_path / "a")).findings
+    assert (finding.property, finding.logs) == ("impossible", ("bad1", "bad2"))
+    assert "are no operation of automq-metadata.yaml" in finding.action
+    assert not re.search(r"[/0-9]", finding.action)
 
 
 def test_logs_of_two_models_are_not_compared(holdfast: Run, logs: Path, tmp_path: Path) -> None:
