@@ -6,7 +6,7 @@ import hashlib
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import attrs
@@ -15,6 +15,7 @@ from holdfast.check.budget import Budget, Meter
 from holdfast.check.conform.answer.candidates import candidates
 from holdfast.check.conform.answer.verdict import headline, render, verdict_of
 from holdfast.check.conform.judge.frame import Frames
+from holdfast.check.conform.judge.ground import UnjudgedError
 from holdfast.check.conform.judge.judge import Judgement
 from holdfast.check.conform.judge.order import uses
 from holdfast.check.conform.judge.setup import JudgeOptions
@@ -42,19 +43,24 @@ KEEP = 20_000
 
 PLACE = re.compile(r"\A\S+?:(?:\d+:)* ")
 """The place at the begin of an error: FILE, FILE:LINE or FILE:LINE:COLUMN."""
-LABEL = re.compile(r"\b[A-Z]{2}-\d\d[a-z]?(?:\.[a-z_]+)?\b")
 
 
 @attrs.frozen
 class LogTarget:
     """The logs in a place, in the order of their names, and the model that judges them.
 
+    ``system``: the model in the variants of --variant, or else of the mapping. ``others``: the model without a variant
+    and in each single one, for logs whose header names it; none with --variant, which counts for all logs. Executors do
+    not get the model's file, so they can compile no other choice.
     ``mapping``: the text and the file of the mapping. A mapping itself consists of functions, which no executor gets.
     """
 
     system: System = attrs.field(converter=portable)
+    others: tuple[System, ...]
     mapping: tuple[str, str] | None
     options: LogCollection
+    variants: tuple[str, ...]
+    """The variants of --variant."""
     storage: FileStorage
     names: tuple[str, ...]
 
@@ -75,16 +81,20 @@ class LogTarget:
             mapping = read_mapping(Path(options.map))
             given = Path(mapping.file).read_text(encoding="utf-8"), mapping.file
         variants = config.variants or (mapping.about.variants if mapping is not None else ())
-        system = load_variant(model or options.model, variants)
+        named = model or options.model
+        system = load_variant(named, variants)
+        choices = [] if config.variants else [(), *((name,) for name in system.variants)]
+        others = tuple(portable(load_variant(named, each)) for each in choices if each != system.chosen)
         # A model that cannot judge any log is refused once, and not for each log.
         uses(system, frozenset(var.name for var in system.variables if var.ghost))
         if mapping is not None:
             check_names(mapping, system)
-        return cls(system, given, options, storage, names)
+        return cls(system, others, given, options, config.variants, storage, names)
 
     def header(self) -> TargetHeader:
-        """The model, and a fingerprint of the model, of the mapping, and of the names of the logs."""
-        parts = (self.system.fingerprint, "" if self.mapping is None else self.mapping[0], *self.names)
+        """The model, and a fingerprint of the model in its variants, of the mapping, and of the names of the logs."""
+        models = [each.fingerprint for each in (self.system, *self.others)]
+        parts = (*models, "" if self.mapping is None else self.mapping[0], *self.names)
         return TargetHeader(
             kind="log",
             model=f"logs of {self.system.name}",
@@ -141,8 +151,10 @@ class ReadyLogs:
     def __init__(self, target: LogTarget) -> None:
         self.target = target
         self.mapping: Mapping | None = None
+        systems = [*target.others, target.system]
+        self._systems = {frozenset(system.chosen): system for system in systems}
         # Logs share what is compiled: most of them have the sizes of an earlier one.
-        self._frames = Frames(target.system)
+        self._frames = {system.chosen: Frames(system) for system in systems}
         if target.mapping is not None:
             from holdfast.check.conform.mappings.mapping_file import mapping_of  # noqa: PLC0415 - as above
 
@@ -185,13 +197,14 @@ class ReadyLogs:
         place = f"{options.place.rstrip('/')}/{name}"
         if not answer.is_wrong:
             raise StorageError(f"{place}: has changed since it was judged; begin another campaign")
-        mapping = [] if options.map is None else ["--map", options.map]
+        given = [] if options.map is None else ["--map", options.map]
+        given += [word for name in self.target.variants for word in ("--variant", name)]
         return ShrunkRun(
             drawn=answer.judged,
             steps=answer.judged,
             shape=signature(answer.kind, answer.action, answer.state),
             line="",
-            replay=shlex.join(["holdfast", "conform", options.model, place, *mapping]),
+            replay=shlex.join(["holdfast", "conform", options.model, place, *given]),
             sentence=answer.sentence,
             itf="",
             text=answer.text,
@@ -211,14 +224,39 @@ class ReadyLogs:
         try:
             with open_log((path,), self.mapping, KEEP) as log:
                 header = header_of(log, self.mapping)
-                system = system_for(header, self.mapping, (), lambda _: self.target.system)
+                system = system_for(header, self.mapping, self.target.variants, self._system)
+                frames = self._frames[system.chosen]
                 options = JudgeOptions(hidden=tuple(self.mapping.hidden) if self.mapping is not None else ())
-                judgement = judge_log(self._frames.of(header.literals), log, options, Meter(Budget()))
+                judgement = judge_log(frames.of(header.literals), log, options, Meter(Budget()))
                 return _of_judgement(system, judgement, self._without_places(judgement.reason or "", path))
+        except UnjudgedError as error:
+            said = f"unknown: {error}"
+            return LogAnswer(UNKNOWN, 0, "", (), said, said, Counter(), frozenset())
         except UsageError as error:
             said = str(error)
             kind = self._without_places(said.partition(";")[0], path)
             return LogAnswer(DAMAGED, 0, kind, (), said, said, Counter(), frozenset())
+
+    def _system(self, variants: tuple[str, ...]) -> System:
+        """The model in some variants.
+
+        Raises UsageError for an unknown variant, and Unjudged for several that are not those of the campaign.
+        """
+        if self.target.variants and not variants:
+            return self.target.system  # Its name is compared with the header's.
+        found = self._systems.get(frozenset(variants))
+        if found is None:
+            model = self.target.system
+            for name in variants:
+                if name not in model.variants:
+                    raise UsageError(
+                        f"{model.name} has no variant {name!r}; it has: {', '.join(model.variants) or 'none'}"
+                    )
+            raise UnjudgedError(
+                f"the header names the variants {', '.join(variants)}, and a campaign judges logs of several variants "
+                "only if --variant names them"
+            )
+        return found
 
     def _without_places(self, said: str, path: str) -> str:
         """A text about a log without numbers, the path of the copy (a random name), and the folder of the mapping."""
@@ -239,7 +277,8 @@ def _of_judgement(system: System, judgement: Judgement, reason: str) -> LogAnswe
         first = next(iter(candidates(judgement.world, judgement.facts)), None)
         # Without a rule, no state of the model has what the event shows; its numbers are not part of the kind.
         said = "" if first is None else first.text
-        state = tuple(sorted(set(LABEL.findall(said)))) or ((re.sub(r"\d+", "N", said),) if said else ())
+        labels = labels_in(said, [rule.label for rule in system.rules])
+        state = labels or ((re.sub(r"\d+", "N", said),) if said else ())
     return LogAnswer(
         kind=kind,
         judged=judgement.judged,
@@ -250,6 +289,12 @@ def _of_judgement(system: System, judgement: Judgement, reason: str) -> LogAnswe
         seen=judgement.seen,
         decisive=frozenset(judgement.tally.decisive),
     )
+
+
+def labels_in(said: str, labels: Iterable[str]) -> tuple[str, ...]:
+    """Those of the labels of a model that a text names, sorted: CK-02 is not named by CK-02.epoch."""
+    found = (label for label in labels if re.search(rf"(?<![\w.-]){re.escape(label)}(?![\w-]|\.\w)", said))
+    return tuple(sorted(set(found)))
 
 
 def _named(answer: LogAnswer, path: str, name: str) -> LogAnswer:

@@ -76,7 +76,7 @@ LAYERS = {
                        "figures", "summary", "java", "search", "walk", "live", "prove", "diff", "tlc", "mutate",
                        "rules", "conform", "verify"],
     "spark": ["cluster", "campaign", "search", "cli"],
-    "holdfast.check.conform": ["logs", "dumps", "mappings", "judge", "answer", "walks", "dump_log"],
+    "holdfast.check.conform": ["logs", "dumps", "mappings", "judge", "answer", "walks", "dump_log", "judge_log"],
 }  # fmt: skip
 """The folders and modules of each package, lowest first: each may import only the earlier ones."""
 

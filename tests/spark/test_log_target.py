@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import random
 import re
+import shlex
 from pathlib import Path
 
+import attrs
 import boto3
 import pytest
 
@@ -15,6 +17,8 @@ from impl.metadata.dump import write_dump
 from impl.sim.check import Question, check
 from impl.sim.conformance.log import conform_log
 from impl.sim.options import Options
+from spark.campaign.config import Config, LogCollection
+from spark.campaign.log_target import LogTarget, labels_in
 from spark.campaign.summary import Summary, summarise
 from spark.campaign.words import WORDS
 from spark.cluster.storage import open_storage
@@ -185,6 +189,43 @@ def test_a_dump_whose_records_are_no_operation_is_a_finding(holdfast: Run, tmp_p
     assert (finding.property, finding.logs) == ("impossible", ("bad1", "bad2"))
     assert "are no operation of automq-metadata.yaml" in finding.action
     assert not re.search(r"[/0-9]", finding.action)
+
+
+def isolated(*variants: str) -> str:
+    """A log of the model reassignment whose header names variants. Its event is impossible in the variant G1 only."""
+    header = {"holdfast": "log", "version": 1, "model": "Reassignment", "literals": {"Epoch": {"1": 9}}}
+    post = {"replica": "n2", "leader": None, "leader_epoch": 13, "active": {"n1": False}, "timer": True}
+    event = {"source": "n1", "seq": 1, "t": [1, 1], "action": "isolate", "n": "n1", "x": "n2", "post": post}
+    return text([{**header, "variants": list(variants)}, event])
+
+
+def test_the_variants_of_a_header_choose_the_model(holdfast: Run, tmp_path: Path) -> None:
+    """One variant is chosen, as by `holdfast conform`; several get no answer, and an unknown one is damage."""
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    kinds = {"both": "no answer", "none": "conforms", "one": "impossible", "unknown": "damaged"}
+    for name, variants in zip(kinds, (("G1", "log_grain"), (), ("G1",), ("nothing",)), strict=True):
+        (folder / name).write_text(isolated(*variants))
+    options = LogCollection(place=str(folder), model="reassignment")
+    asked = Config(target="log", scope="", traces=4, depth=1, seed=0, traces_per_unit=4, log=options)
+    target = LogTarget.of(asked).ready()
+    said = {name: target.judged(name) for name in kinds}
+    assert {name: answer.kind for name, answer in said.items()} == kinds
+    assert "has no variant 'nothing'" in said["unknown"].sentence
+    assert "the variants G1, log_grain" in said["both"].sentence
+    codes = {name: holdfast("conform", "reassignment", folder / name).code for name in ("none", "one", "unknown")}
+    assert codes == {"none": 0, "one": 12, "unknown": 2}
+
+    chosen = LogTarget.of(attrs.evolve(asked, variants=("G1",))).ready()
+    assert {chosen.judged(name).kind for name in kinds} == {"impossible"}
+    assert shlex.split(chosen.show(0, 0).replay)[-2:] == ["--variant", "G1"]
+
+
+def test_labels_are_those_of_the_model() -> None:
+    """A label may have one letter before its number, and a label that begins another one is not found in it."""
+    labels = ("M-03", "F-05", "CK-02", "CK-02.epoch")
+    assert labels_in("M-03 refuses move with ERROR", labels) == ("M-03",)
+    assert labels_in("CK-02.epoch refuses open at F-051", labels) == ("CK-02.epoch",)
 
 
 def test_logs_of_two_models_are_not_compared(holdfast: Run, logs: Path, tmp_path: Path) -> None:
