@@ -271,7 +271,8 @@ def _of_judgement(system: System, judgement: Judgement, reason: str) -> LogAnswe
     verdict = verdict_of(system, judgement)
     kind = {"conforms": CONFORMS, "impossible": IMPOSSIBLE, "unknown": UNKNOWN}[judgement.kind]
     # Of a dump whose records are no operation there are no facts: the reason tells it apart.
-    action, state = reason if kind == IMPOSSIBLE else "", ()
+    action = reason if kind == IMPOSSIBLE else ""
+    state: tuple[str, ...] = ()
     if kind == IMPOSSIBLE and judgement.facts is not None and judgement.world is not None:
         action = judgement.facts.event.action
         first = next(iter(candidates(judgement.world, judgement.facts)), None)
