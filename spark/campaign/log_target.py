@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shlex
 from collections import Counter
@@ -111,15 +112,30 @@ class LogTarget:
 def logs_in(options: LogCollection) -> tuple[FileStorage, tuple[str, ...]]:
     """The place of the logs, and their names, sorted: each file in the place is a log.
 
-    Raises UsageError if the place is missing, or holds no file.
+    Raises UsageError if the place is missing, holds no file, or holds anything that is no log, such as a folder.
     """
     storage = open_storage(options.place, options.s3 if options.place.startswith("s3://") else None, "--in")
+    for name in storage.unlisted()[:1]:
+        raise UsageError(
+            f"--in {options.place}: {_quoted(name)} is no log, but a folder, a link to nothing, a special file or an "
+            "incomplete one; move it elsewhere"
+        )
     names = storage.list("")
     if not names and not options.place.startswith("s3://") and not Path(options.place).is_dir():
         raise UsageError(f"--in {options.place}: does not exist; name a folder with one file for each log")
     if not names:
         raise UsageError(f"--in {options.place}: holds no file; name a folder with one file for each log")
+    for name in names:
+        if not name.isprintable():
+            raise UsageError(
+                f"--in {options.place}: the name of {_quoted(name)} is no printable text in UTF-8; rename it"
+            )
     return storage, tuple(names)
+
+
+def _quoted(name: str) -> str:
+    """The name of a file for a message on one line; bytes that are no UTF-8 are shown as numbers."""
+    return name if name.isprintable() else repr(os.fsencode(name))
 
 
 @attrs.frozen

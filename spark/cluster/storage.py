@@ -59,6 +59,11 @@ class FileStorage(Protocol):
     def list(self, folder: str) -> list[str]:
         """The sorted names of the files in a folder; empty if the folder does not exist."""
 
+    def unlisted(self) -> list[str]:
+        """The sorted names of what lies in the place itself and is not in ``list("")``: folders, links to nothing,
+        pipes, and files whose name says that they are incomplete.
+        """
+
     def delete(self, path: str) -> None:
         """Remove the file if it exists."""
 
@@ -114,6 +119,15 @@ class FolderStorage:
             return []
         except OSError as error:
             raise self._failed("listed", folder, error) from error
+
+    def unlisted(self) -> list[str]:
+        try:
+            names = os.listdir(self.root)  # noqa: PTH208 - a name as it is
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as error:
+            raise self._failed("listed", "", error) from error
+        return sorted(set(names) - set(self.list("")))
 
     def delete(self, path: str) -> None:
         try:
@@ -181,6 +195,17 @@ class BucketStorage:
             raise self._failed("listed", folder, error) from error
         # Some tools create an empty object for the folder itself; its name here is empty.
         return sorted(name for name in names if name and not name.startswith(_DRAFT))
+
+    def unlisted(self) -> list[str]:
+        names = []
+        try:
+            pages = _client(self.url).get_paginator("list_objects_v2")
+            for page in pages.paginate(Bucket=self.bucket, Prefix=self.prefix, Delimiter="/"):
+                names += [found["Prefix"].removeprefix(self.prefix) for found in page.get("CommonPrefixes", [])]
+                names += [found["Key"].removeprefix(self.prefix) for found in page.get("Contents", [])]
+        except Exception as error:
+            raise self._failed("listed", "", error) from error
+        return sorted(name for name in names if name.endswith("/") or name.startswith(_DRAFT))
 
     def delete(self, path: str) -> None:
         try:

@@ -55,6 +55,9 @@ class MemoryStorage:
     def list(self, folder: str) -> list[str]:
         return sorted(path.removeprefix(f"{folder}/") for path in self.files if path.startswith(f"{folder}/"))
 
+    def unlisted(self) -> list[str]:
+        return []
+
     def delete(self, path: str) -> None:
         self.files.pop(path, None)
 

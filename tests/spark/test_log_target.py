@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 import shlex
@@ -219,6 +220,23 @@ def test_the_variants_of_a_header_choose_the_model(holdfast: Run, tmp_path: Path
     chosen = LogTarget.of(attrs.evolve(asked, variants=("G1",))).ready()
     assert {chosen.judged(name).kind for name in kinds} == {"impossible"}
     assert shlex.split(chosen.show(0, 0).replay)[-2:] == ["--variant", "G1"]
+
+
+@pytest.mark.parametrize("kind", ["folder", "link", "pipe", "draft", "bytes"])
+def test_what_is_no_log_is_named(holdfast: Run, tmp_path: Path, kind: str) -> None:
+    """Nothing in the folder of the logs is skipped without a word."""
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    (folder / "a").write_text(isolated())
+    name = {"draft": ".draft-x", "bytes": os.fsdecode(b"x\xff")}.get(kind, "x")
+    other = folder / name
+    make = {"folder": other.mkdir, "link": lambda: other.symlink_to("nowhere"), "pipe": lambda: os.mkfifo(other)}
+    make.get(kind, lambda: other.write_text(isolated()))()
+    words = ["--in", folder, "--model", "reassignment", "--out", tmp_path / "a"]
+    ran = holdfast("campaign", "run", "--target", "log", *words)
+    assert ran.code == 2
+    assert len(ran.err.splitlines()) == 1
+    assert (r"b'x\xff'" if kind == "bytes" else f"{name} is no log") in ran.err
 
 
 def test_labels_are_those_of_the_model() -> None:
