@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
+import attrs
 from cyclopts import Parameter
 
 from holdfast.check.budget import Budget, Meter
@@ -201,13 +204,26 @@ def _check_places(read: LogCollection, out: str, s3: str | None) -> None:
     """Raise UsageError if the tables would lie among the logs, or if an address of S3 is given for nothing."""
     if not any(place.startswith("s3://") for place in (read.place, out)):
         refuse({"--s3": s3}, "neither --in nor --out lies on S3")
-    if read.place.rstrip("/") == out.rstrip("/"):
+    logs, tables = _absolute(read.place), _absolute(out)
+    if tables == logs:
         raise UsageError(f"--out {out}: holds the logs; name another folder")
+    if tables.startswith(f"{logs}/"):
+        raise UsageError(f"--out {out}: lies in the folder of the logs, {read.place}; name a folder elsewhere")
+
+
+def _absolute(place: str) -> str:
+    """The place of files in one form, whatever the working directory: no link, and no slash too many."""
+    if not place.startswith("s3://"):
+        return str(Path(place).resolve())
+    return "s3://" + "/".join(part for part in place.removeprefix("s3://").split("/") if part)
 
 
 def _of_logs(options: LogCollection, variants: tuple[str, ...]) -> Config:
     """The configuration of a campaign over all logs in a place."""
     _, names = logs_in(options)
+    if not options.place.startswith("s3://"):
+        # `resume` may run in another working directory.
+        options = attrs.evolve(options, place=os.path.abspath(options.place))  # noqa: PTH100 - a link stays a link
     return Config(
         target=LOGS,
         scope="",

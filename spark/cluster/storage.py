@@ -59,7 +59,7 @@ class FileStorage(Protocol):
     def list(self, folder: str) -> list[str]:
         """The sorted names of the files in a folder; empty if the folder does not exist."""
 
-    def unlisted(self) -> list[str]:
+    def unlisted(self) -> tuple[str, ...]:
         """The sorted names of what lies in the place itself and is not in ``list("")``: folders, links to nothing,
         pipes, and files whose name says that they are incomplete.
         """
@@ -120,14 +120,14 @@ class FolderStorage:
         except OSError as error:
             raise self._failed("listed", folder, error) from error
 
-    def unlisted(self) -> list[str]:
+    def unlisted(self) -> tuple[str, ...]:
         try:
             names = os.listdir(self.root)  # noqa: PTH208 - a name as it is
         except (FileNotFoundError, NotADirectoryError):
-            return []
+            return ()
         except OSError as error:
             raise self._failed("listed", "", error) from error
-        return sorted(set(names) - set(self.list("")))
+        return tuple(sorted(set(names) - set(self.list(""))))
 
     def delete(self, path: str) -> None:
         try:
@@ -196,7 +196,7 @@ class BucketStorage:
         # Some tools create an empty object for the folder itself; its name here is empty.
         return sorted(name for name in names if name and not name.startswith(_DRAFT))
 
-    def unlisted(self) -> list[str]:
+    def unlisted(self) -> tuple[str, ...]:
         names = []
         try:
             pages = _client(self.url).get_paginator("list_objects_v2")
@@ -205,7 +205,7 @@ class BucketStorage:
                 names += [found["Key"].removeprefix(self.prefix) for found in page.get("Contents", [])]
         except Exception as error:
             raise self._failed("listed", "", error) from error
-        return sorted(name for name in names if name.endswith("/") or name.startswith(_DRAFT))
+        return tuple(sorted(name for name in names if name.endswith("/") or name.startswith(_DRAFT)))
 
     def delete(self, path: str) -> None:
         try:

@@ -55,8 +55,8 @@ class MemoryStorage:
     def list(self, folder: str) -> list[str]:
         return sorted(path.removeprefix(f"{folder}/") for path in self.files if path.startswith(f"{folder}/"))
 
-    def unlisted(self) -> list[str]:
-        return []
+    def unlisted(self) -> tuple[str, ...]:
+        return ()
 
     def delete(self, path: str) -> None:
         self.files.pop(path, None)

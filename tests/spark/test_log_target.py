@@ -239,6 +239,24 @@ def test_what_is_no_log_is_named(holdfast: Run, tmp_path: Path, kind: str) -> No
     assert (r"b'x\xff'" if kind == "bytes" else f"{name} is no log") in ran.err
 
 
+def test_the_place_of_the_logs_is_absolute(holdfast: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A campaign goes on from another working directory, with the same logs. Tables never lie among the logs."""
+    for folder in ("one", "two/one"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "one" / "a").write_text(isolated("G1"))
+    (tmp_path / "two" / "one" / "a").write_text(isolated())
+    words = ["campaign", "run", "--target", "log", "--in", "one", "--model", "reassignment", "--out"]
+    monkeypatch.chdir(tmp_path)
+    for out in ("./one", "one/", str(tmp_path / "one"), "one/out"):
+        ran = holdfast(*words, out)
+        assert ran.code == 2
+        assert "name a" in ran.err.splitlines()[-1]
+    assert holdfast(*words, "out").code == 12
+    next((tmp_path / "out" / "runs").iterdir()).unlink()
+    monkeypatch.chdir(tmp_path / "two")
+    assert holdfast("campaign", "resume", tmp_path / "out").code == 12
+
+
 def test_labels_are_those_of_the_model() -> None:
     """A label may have one letter before its number, and a label that begins another one is not found in it."""
     labels = ("M-03", "F-05", "CK-02", "CK-02.epoch")
