@@ -74,10 +74,13 @@ def read_campaign(storage: FileStorage) -> CampaignHeader:
     )
 
 
-def units_of(storage: FileStorage, units: Sequence[int]) -> Iterator[tuple[int, tuple[Row, Row, Row, int]]]:
+def units_of(
+    storage: FileStorage, units: Sequence[int], config: Config
+) -> Iterator[tuple[int, tuple[Row, Row, Row, int]]]:
     """For each unit: its number, its rows in ``coverage``, ``timing`` and ``runs``, and the bytes of their files.
 
-    Raises UsageError if a file is missing or damaged.
+    Raises UsageError if a file is missing or damaged, and if a unit has not the seed and the number of runs
+    of the configuration.
     """
     with ThreadPoolExecutor(READERS) as pool:
         for start in range(0, len(units), TOGETHER):
@@ -86,7 +89,23 @@ def units_of(storage: FileStorage, units: Sequence[int]) -> Iterator[tuple[int, 
             read = pool.map(partial(unit_row, storage), files)
             for unit in some:
                 (coverage, one), (timing, two), (runs, three) = next(read), next(read), next(read)
+                _check_unit(storage, runs, config)
                 yield unit, (coverage, timing, runs, one + two + three)
+
+
+def _check_unit(storage: FileStorage, runs: Row, config: Config) -> None:
+    """Raise UsageError if a row of the table ``runs`` is one of another campaign."""
+    unit = runs["unit"]
+    path = unit_path("runs", unit)
+    for name, found, wanted in (
+        ("seed", runs["seed"], config.seed_of(unit)),
+        ("number of runs", runs["runs"], config.traces_of(unit)),
+    ):
+        if found != wanted:
+            raise UsageError(
+                f"{storage.name}: {path} is one of another campaign: its {name} is {found}, and this campaign's is "
+                f"{wanted}; {remedy_of(path)}"
+            )
 
 
 def unit_row(storage: FileStorage, file: tuple[str, int]) -> tuple[Row, int]:

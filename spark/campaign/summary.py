@@ -204,7 +204,7 @@ def summarise(storage: FileStorage) -> Summary:
         path = unit_path("runs", units[-1])
         raise UsageError(f"{storage.name}: {path} is there, and the campaign has {asked.units:,} units; remove it")
     summing = _Summing(begun, len(units))
-    for unit, parts in units_of(storage, units):
+    for unit, parts in units_of(storage, units, asked):
         summing.add(unit, *parts)
     found = storage.read(FINDINGS)
     rows = [] if found is None else rows_of(storage, "findings", FINDINGS, found)

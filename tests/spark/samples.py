@@ -121,7 +121,22 @@ def summary(**sample: Any) -> Summary:
 
 def campaign_row(sample: Sample) -> dict[str, Any]:
     """The row of the campaign's configuration."""
-    config = Config(
+    return {
+        "version": VERSION,
+        "holdfast": "0.9",
+        "fingerprint": sample.fingerprint,
+        "model": sample.model,
+        "deadlock": "deadlock",
+        "config": config_of(sample).to_json(),
+        "actions": list(sample.actions),
+        "kind": "model",
+        "situations": [],
+    }
+
+
+def config_of(sample: Sample) -> Config:
+    """The campaign's configuration."""
+    return Config(
         target=sample.target,
         scope="default",
         removed=sample.removed,
@@ -131,17 +146,6 @@ def campaign_row(sample: Sample) -> dict[str, Any]:
         stop_after=sample.stop_after,
         traces_per_unit=sample.traces_per_unit,
     )
-    return {
-        "version": VERSION,
-        "holdfast": "0.9",
-        "fingerprint": sample.fingerprint,
-        "model": sample.model,
-        "deadlock": "deadlock",
-        "config": config.to_json(),
-        "actions": list(sample.actions),
-        "kind": "model",
-        "situations": [],
-    }
 
 
 def unit_rows(sample: Sample, unit: int, reach: Sequence[np.ndarray[Any, Any]]) -> dict[str, dict[str, Any]]:
@@ -168,7 +172,7 @@ def unit_rows(sample: Sample, unit: int, reach: Sequence[np.ndarray[Any, Any]]) 
         },
         "runs": {
             "unit": unit,
-            "seed": chance.getrandbits(64),
+            "seed": config_of(sample).seed_of(unit),
             "verdict": "violated" if violations else "not_found",
             "runs": runs,
             "steps": sum(stop["steps"] for stop in stops),

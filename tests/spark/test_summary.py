@@ -19,7 +19,7 @@ from spark.campaign.summary import summarise
 from spark.campaign.tables import from_parquet, to_parquet
 from spark.campaign.text import render_status, render_summary, timing_line
 from spark.campaign.words import rate
-from tests.spark.samples import MemoryStorage, Sample, campaign, campaign_row, summary
+from tests.spark.samples import MemoryStorage, Sample, campaign, campaign_row, config_of, summary
 
 SMALL = Sample(traces=95_000, traces_per_unit=10_000, removed=("ST-14",), findings=3)
 
@@ -98,7 +98,7 @@ def test_memory_holds_few_units_at_a_time(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(reading, "TOGETHER", 2)
     held = Counting()
     held.files = campaign(SMALL).files
-    ahead = [held.reads // 3 - number for number, _ in reading.units_of(held, range(10))]
+    ahead = [held.reads // 3 - number for number, _ in reading.units_of(held, range(10), config_of(SMALL))]
     assert max(ahead) == 2
 
 
@@ -211,6 +211,12 @@ def foreign_finding(held: MemoryStorage) -> None:
         (lambda held: held.write(unit_path("timing", 2), b""), "timing/0000000002.parquet cannot be read"),
         (lambda held: held.write(unit_path("runs", 2), to_parquet("runs", [])), "has 0 rows"),
         (lambda held: held.write(unit_path("runs", 3), held.files[unit_path("runs", 2)]), "holds unit 2"),
+        (
+            lambda held: held.files.update(
+                campaign(attrs.evolve(SMALL, seed=2)).files | {CAMPAIGN: held.files[CAMPAIGN]}
+            ),
+            "runs/0000000000.parquet is one of another campaign: its seed is",
+        ),
         (lambda held: held.write("runs/notes.txt", b"hello"), "runs/notes.txt"),
         (lambda held: held.write("runs/7.parquet", held.files[unit_path("runs", 7)]), "runs/7.parquet"),
         (
