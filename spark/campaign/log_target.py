@@ -33,7 +33,7 @@ from spark.campaign.findings import ShrunkRun, signature
 from spark.campaign.model_target import portable
 from spark.campaign.tables import STATE_BITS
 from spark.campaign.units import Sighting, TargetHeader, UnitResult
-from spark.campaign.words import NO_ANSWER
+from spark.campaign.words import NO_ANSWER, UNANSWERED
 from spark.cluster.storage import FileStorage, StorageError, open_storage
 
 CONFORMS, IMPOSSIBLE, DAMAGED, UNKNOWN = "conforms", "impossible", "damaged", NO_ANSWER
@@ -160,6 +160,13 @@ class LogAnswer:
         """Whether the log is damaged, or impossible."""
         return self.kind in (DAMAGED, IMPOSSIBLE)
 
+    @property
+    def signature(self) -> str:
+        """The signature in the table ``runs``: of a log without an answer, the reason after UNANSWERED."""
+        if self.kind == UNKNOWN:
+            return f"{UNANSWERED}{self.sentence}"
+        return signature(self.kind, self.action, self.state)
+
 
 class ReadyLogs:
     """Logs that can be judged. The seed of a unit is the number of its first log."""
@@ -200,9 +207,7 @@ class ReadyLogs:
             witnesses=(),
             states=bytes(STATE_BITS // 8),
             logs=tuple(
-                (name, signature(answer.kind, answer.action, answer.state))
-                for name, answer in zip(names, answers, strict=True)
-                if answer.is_wrong
+                (name, answer.signature) for name, answer in zip(names, answers, strict=True) if answer.kind != CONFORMS
             ),
         )
 
@@ -218,7 +223,7 @@ class ReadyLogs:
         return ShrunkRun(
             drawn=answer.judged,
             steps=answer.judged,
-            shape=signature(answer.kind, answer.action, answer.state),
+            shape=answer.signature,
             line="",
             replay=shlex.join(["holdfast", "conform", options.model, place, *given]),
             sentence=answer.sentence,
@@ -228,7 +233,13 @@ class ReadyLogs:
 
     def judged(self, name: str) -> LogAnswer:
         """The answer about the log with this name."""
-        data = self.target.storage.read(name)
+        try:
+            data = self.target.storage.read(name)
+        except StorageError as error:
+            if not isinstance(error.__cause__, PermissionError):
+                raise  # The storage may work again later, and then the campaign goes on.
+            said = f"unknown: the log cannot be read: {error.__cause__.strerror}"
+            return LogAnswer(UNKNOWN, 0, "", (), said, said, Counter(), frozenset())
         if data is None:
             raise StorageError(f"{self.target.storage.name}: {name} is not there any more; put it back")
         with TemporaryFolder("log") as folder:

@@ -74,6 +74,17 @@ def _of_others(config: Config, summary: Summary, command: str, code: int) -> Rec
     Without a finding, its only case says that nothing is wrong.
     """
     cases = [_case(summary, finding) for finding in summary.findings]
+    cases += [
+        Case(
+            name=f"no answer {log}",
+            kind=config.target,
+            sentence="A log without an answer.",
+            at=Place(log, 1),
+            status="unanswered",
+            message=f"not answered: {log}: {reason}",
+        )
+        for log, reason in summary.unanswered
+    ]
     if not cases:
         done = summary.is_complete and not summary.not_judged
         passed = Case(
@@ -102,6 +113,7 @@ def _case(summary: Summary, finding: Finding) -> Case:
     shrunk = finding.shrunk
     # The file that shows the finding: a case, or the log.
     file = summary.name if shrunk is None else shlex.split(shrunk.replay)[2 if summary.kind == "cluster" else 3]
+    logs = f"\nlogs: {', '.join(finding.logs)}" if finding.logs else ""
     return Case(
         name=f"{finding.property} {finding.signature}",
         kind=summary.kind,
@@ -109,7 +121,7 @@ def _case(summary: Summary, finding: Finding) -> Case:
         at=Place(file, 1),
         status="failed",
         message=f"{finding.action}, in {finding.times:,} of {count(summary.runs, 'run')}",
-        text="" if shrunk is None else f"{shrunk.sentence}\n{shrunk.text}",
+        text="" if shrunk is None else f"{shrunk.sentence}\n{shrunk.text}{logs}",
         replay=None if shrunk is None else shrunk.replay,
         fingerprint=fingerprint("campaign", finding.property, finding.action, *finding.state),
     )

@@ -20,7 +20,7 @@ from spark.campaign.moments import MomentSum
 from spark.campaign.places import FINDINGS, case_command, unit_number, unit_path
 from spark.campaign.reading import CampaignHeader, Row, read_campaign, rows_of, units_of
 from spark.campaign.saturation import Growth, Saturation, StateGrowth
-from spark.campaign.words import DECIDING_RULE, NO_ANSWER, NOT_JUDGED, ROUND_LIMIT, WORDS, Words
+from spark.campaign.words import DECIDING_RULE, NO_ANSWER, NOT_JUDGED, ROUND_LIMIT, UNANSWERED, WORDS, Words
 
 if TYPE_CHECKING:
     from spark.cluster.storage import FileStorage
@@ -144,6 +144,9 @@ class Summary:
     met_findings: Saturation
     rates: Rates
     bytes: int
+
+    unanswered: tuple[tuple[str, str], ...]
+    """The logs without an answer, each with the reason, sorted."""
 
     @property
     def is_complete(self) -> bool:
@@ -357,6 +360,14 @@ class _Summing:
             "moments": tuple(MomentSum(*moment, self.moments[moment]) for moment in sorted(self.moments)),
             "findings": tuple(sorted(findings, key=lambda finding: (-finding.times, finding.signature))),
             "signatures": len(self.findings),
+            "unanswered": tuple(
+                sorted(
+                    (log, signature.removeprefix(UNANSWERED))
+                    for signature, logs in self.logs.items()
+                    if signature.startswith(UNANSWERED)
+                    for log in logs
+                )
+            ),
             "states": self.states.sum(),
             "met_pairs": self.met_pairs.sum(),
             "met_findings": self.met_findings.sum(),

@@ -93,7 +93,7 @@ RUNS = pa.schema(
             run=NUMBER,  # the number of the shortest of these runs, and of the first of equally short ones
             steps=NUMBER,  # the length of that run; of other targets see units.Sighting
         ),
-        # The logs that do not conform, with the signature of their sighting.
+        # The logs that do not conform, with the signature of their sighting; or with "no answer: " and the reason.
         logs=_rows(log=TEXT, signature=TEXT),
     )
 )

@@ -86,7 +86,8 @@ def answer(summary: Summary) -> str:
     match summary.verdict:
         case "violated":
             met = f"met by {summary.violations:,} of {made}"
-            return f"violated: {count(len(summary.findings), 'finding')}, {met}"
+            open_ones = f"; {count(summary.not_judged, 'log')} without an answer" if summary.unanswered else ""
+            return f"violated: {count(len(summary.findings), 'finding')}, {met}{open_ones}"
         case "not_found" if summary.kind == "log":
             open_ones = f"; {count(summary.not_judged, 'log')} without an answer" if summary.not_judged else ""
             return f"nothing wrong in {made}{open_ones}"
@@ -170,7 +171,12 @@ def _findings(summary: Summary) -> list[str]:
     for finding in summary.findings[:MOST_FINDINGS]:
         lines += ["", *_finding(finding, summary.words)]
     more = len(summary.findings) - MOST_FINDINGS
-    return [*lines, "", f"  and {count(more, 'finding')} more"] if more > 0 else lines
+    lines += ["", f"  and {count(more, 'finding')} more"] if more > 0 else []
+    open_logs = summary.unanswered[:MOST_LOGS]
+    lines += [""] if open_logs else []
+    lines += [line for log, reason in open_logs for line in entry("no answer", f"{log}: {reason}")]
+    more = len(summary.unanswered) - MOST_LOGS
+    return [*lines, f"  and {count(more, 'log')} without an answer more"] if more > 0 else lines
 
 
 def _finding(finding: Finding, words: Words) -> list[str]:

@@ -69,7 +69,7 @@ class UnitResult:
     """Situation, last event, the event before, runs."""
     kept: tuple[KeptRun, ...] = ()
     logs: tuple[tuple[str, str], ...] = ()
-    """Of the logs that do not conform: name, signature."""
+    """Of the logs that do not conform: name, signature; of those without an answer, the reason is in its place."""
 
 
 @attrs.frozen(kw_only=True)

@@ -10,6 +10,9 @@ NOT_JUDGED, NO_ANSWER, ROUND_LIMIT = "not judged", "no answer", "round limit"
 """The end of a run of a cluster whose history breaks an assumption of the oracles, of a log that is too large, and of a
 run of the balancer that neither rests nor circles within the limit of rounds."""
 
+UNANSWERED = f"{NO_ANSWER}: "
+"""Begins the signature of a log without an answer in the table ``runs``; the reason follows. No finding has it."""
+
 
 @attrs.frozen(kw_only=True)
 class Words:

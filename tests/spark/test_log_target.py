@@ -22,7 +22,7 @@ from spark.campaign.config import Config, LogCollection
 from spark.campaign.log_target import LogTarget, labels_in
 from spark.campaign.summary import Summary, summarise
 from spark.campaign.words import WORDS
-from spark.cluster.storage import open_storage
+from spark.cluster.storage import FolderStorage, StorageError, open_storage
 from tests.cli.running import Run
 from tests.conform.controller_dump import Controller
 from tests.conform.dump_edits import removed
@@ -255,6 +255,36 @@ def test_the_place_of_the_logs_is_absolute(holdfast: Run, tmp_path: Path, monkey
     next((tmp_path / "out" / "runs").iterdir()).unlink()
     monkeypatch.chdir(tmp_path / "two")
     assert holdfast("campaign", "resume", tmp_path / "out").code == 12
+
+
+def test_logs_without_an_answer_are_named(holdfast: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The terminal, the status, the page and the reports name each with its reason, also if there is a finding."""
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    for name, variants in {"both": ("G1", "log_grain"), "denied": (), "none": (), "wrong": ("G1",)}.items():
+        (folder / name).write_text(isolated(*variants))
+    read = FolderStorage.read
+
+    def deny(storage: FolderStorage, path: str) -> bytes | None:
+        if path == "denied":
+            raise StorageError("denied") from PermissionError(13, "Permission denied")
+        return read(storage, path)
+
+    monkeypatch.setattr(FolderStorage, "read", deny)
+    words = ["campaign", "run", "--target", "log", "--in", folder, "--model", "reassignment", "--junit"]
+    for out, code in (("a", 12), ("b", 20)):
+        ran = holdfast(*words, tmp_path / f"{out}.xml", "--out", tmp_path / out)
+        holdfast("campaign", "report", tmp_path / out)
+        status = holdfast("campaign", "status", tmp_path / out)
+        assert ran.code == status.code == code
+        assert "2 logs without an answer" in ran.out.replace("\n  ", " ")
+        page = (tmp_path / out / "report.html").read_text(encoding="utf-8")
+        for said in (ran.out, status.out, page, (tmp_path / f"{out}.xml").read_text(encoding="utf-8")):
+            assert "both" in said
+            assert "G1, log_grain" in said
+            assert "denied" in said
+            assert "Permission denied" in said
+        (folder / "wrong").unlink(missing_ok=True)
 
 
 def test_labels_are_those_of_the_model() -> None:
