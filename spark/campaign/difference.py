@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import attrs
 
-from holdfast.check.result import HOLDS, VIOLATED
+from holdfast.check.result import HOLDS, OUT_OF_BUDGET, VIOLATED
 from holdfast.check.summary import entry
 from holdfast.ir.errors import UsageError
 from holdfast.trace.text import WIDTH, count
@@ -56,11 +56,15 @@ class CampaignDifference:
     runs: tuple[int, int]
     complete: tuple[bool, bool]
     rates: tuple[Rates, Rates]
+    open_b: tuple[str, ...]
+    """Why the second campaign has no answer about all runs: it lacks units, or runs have no answer."""
 
     @property
     def exit_code(self) -> int:
-        """12 if the second campaign has findings that the first lacks, else 0."""
-        return VIOLATED if self.findings_b else HOLDS
+        """12 if the second campaign has findings that the first lacks; else 20 if it is open about some runs."""
+        if self.findings_b:
+            return VIOLATED
+        return OUT_OF_BUDGET if self.open_b else HOLDS
 
 
 def compare(a: Summary, b: Summary) -> CampaignDifference:
@@ -92,7 +96,16 @@ def compare(a: Summary, b: Summary) -> CampaignDifference:
         runs=(a.runs, b.runs),
         complete=(a.is_complete, b.is_complete),
         rates=(a.rates, b.rates),
+        open_b=tuple(_open(b)),
     )
+
+
+def _open(summary: Summary) -> Iterator[str]:
+    """Why there is no answer about all runs of a campaign."""
+    if not summary.is_complete:
+        yield f"{summary.done:,} of {count(summary.asked.units, 'unit')} are done"
+    if summary.not_judged:
+        yield f"{count(summary.not_judged, 'run')} without an answer"
 
 
 def check_shrunk(summary: Summary) -> None:
@@ -227,5 +240,7 @@ def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
 def _notes(found: CampaignDifference) -> Iterator[str]:
     if any(name == "fingerprint" for name, _, _ in found.settings):
         yield "The fingerprints differ: the target was changed between the two, or chosen otherwise."
+    if found.open_b:
+        yield f"B may have more findings: {'; '.join(found.open_b)}."
     if found.runs[0] != found.runs[1]:
         yield "They made different numbers of runs, so the one that made more had more occasion to find and to cover."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import attrs
 import pytest
 
+from holdfast.check.walk.result import StopFigures
 from holdfast.ir.errors import UsageError
 from spark.campaign.difference import compare, render_difference
 from spark.campaign.summary import Summary
@@ -41,6 +42,19 @@ def test_findings_are_told_apart_by_signature(a: Summary, b: Summary) -> None:
     assert only_b | both == {f.signature for f in b.findings}
     assert not only_a & only_b
     assert (len(only_a), len(only_b), len(both)) == (1, 2, 1)
+
+
+def test_a_campaign_that_is_not_done_is_no_success(a: Summary) -> None:
+    """Without a new finding the exit code is 20 if B lacks units or has runs without an answer; the text says so."""
+    lacking = attrs.evolve(a, done=0)
+    stop = StopFigures("no answer", 3, 0, 0, 0)
+    unjudged = attrs.evolve(a, stops=(*a.stops, stop))
+    for b, said in ((lacking, "B may have more findings: 0 of"), (unjudged, "3 runs without an answer")):
+        found = compare(a, b)
+        assert found.exit_code == 20
+        assert said in render_difference(found)
+        assert compare(b, a).exit_code == 0
+        assert compare(attrs.evolve(a, findings=()), b).exit_code == 12
 
 
 def test_the_exit_code_is_about_what_b_has_and_a_lacks(a: Summary, b: Summary) -> None:
