@@ -125,6 +125,7 @@ def test_tables_of_logs_can_be_resumed_and_shown(holdfast: Run, logs: Path, tmp_
     assert holdfast("campaign", "resume", tmp_path / "a").out == ran.out
     assert tables(place(tmp_path / "a")) == before
     assert holdfast("campaign", "report", tmp_path / "a", "--junit", tmp_path / "r.xml").code == 0
+    assert "logs: cut10.ndjson, cut11.ndjson" in (tmp_path / "r.xml").read_text(encoding="utf-8")
     page = (tmp_path / "a" / "report.html").read_text(encoding="utf-8")
     assert "<code>lost10.ndjson</code>" in page
     assert holdfast("campaign", "status", tmp_path / "a").code == 12
