@@ -12,6 +12,8 @@ from typing import Any
 
 import attrs
 
+from spark.campaign.words import UNANSWERED
+
 MOST_SHOWN = 25
 """The most findings that a campaign's page shows. The page says how many it leaves out."""
 
@@ -66,6 +68,12 @@ def signature(prop: str, action: str, state: Sequence[str]) -> str:
     """The name of a finding: 12 hex digits, a hash of the property, the last action, and the state before it."""
     said = "\0".join((prop, action, *state))
     return hashlib.blake2b(said.encode(), digest_size=6).hexdigest()
+
+
+def unanswered(logs: Mapping[str, Sequence[str]]) -> tuple[tuple[str, str], ...]:
+    """The logs without an answer, each with the reason, sorted. ``logs``: the names of logs by signature."""
+    open_ones = ((said.removeprefix(UNANSWERED), names) for said, names in logs.items() if said.startswith(UNANSWERED))
+    return tuple(sorted((log, reason) for reason, names in open_ones for log in names))
 
 
 def rank(finding: Finding) -> tuple[int, int, int]:

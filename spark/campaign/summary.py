@@ -15,12 +15,12 @@ from holdfast.check.walk.result import StopFigures
 from holdfast.ir.errors import UsageError
 from holdfast.trace.text import configuration
 from spark.campaign.config import WAVE, Config
-from spark.campaign.findings import Finding, ShrunkRun, sighted
+from spark.campaign.findings import Finding, ShrunkRun, sighted, unanswered
 from spark.campaign.moments import MomentSum
 from spark.campaign.places import FINDINGS, case_command, unit_number, unit_path
 from spark.campaign.reading import CampaignHeader, Row, read_campaign, rows_of, units_of
 from spark.campaign.saturation import Growth, Saturation, StateGrowth
-from spark.campaign.words import DECIDING_RULE, NO_ANSWER, NOT_JUDGED, ROUND_LIMIT, UNANSWERED, WORDS, Words
+from spark.campaign.words import DECIDING_RULE, NO_ANSWER, NOT_JUDGED, ROUND_LIMIT, WORDS, Words
 
 if TYPE_CHECKING:
     from spark.cluster.storage import FileStorage
@@ -360,14 +360,7 @@ class _Summing:
             "moments": tuple(MomentSum(*moment, self.moments[moment]) for moment in sorted(self.moments)),
             "findings": tuple(sorted(findings, key=lambda finding: (-finding.times, finding.signature))),
             "signatures": len(self.findings),
-            "unanswered": tuple(
-                sorted(
-                    (log, signature.removeprefix(UNANSWERED))
-                    for signature, logs in self.logs.items()
-                    if signature.startswith(UNANSWERED)
-                    for log in logs
-                )
-            ),
+            "unanswered": unanswered(self.logs),
             "states": self.states.sum(),
             "met_pairs": self.met_pairs.sum(),
             "met_findings": self.met_findings.sum(),
