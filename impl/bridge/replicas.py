@@ -126,7 +126,8 @@ class ReplicasPairing(Pairing):
         request costs its sender the lead, the answer is NEW_LEADER_ELECTED.
         """
         values = _new_epoch(action, before, args, after)
-        if action == "prefer" and before["leader",] == after["leader",] is not None:
+        # An election that completes a reassignment which is due keeps the leader, and is answered with success.
+        if action == "prefer" and before["leader",] == _in_order(before, "replica", "before")[0]:
             return E.ELECTION_NOT_NEEDED, values
         if action == "expand" and before["leader",] != after["leader",]:
             return E.NEW_LEADER_ELECTED, values

@@ -204,7 +204,7 @@ def test_command_refuses_a_folder_with_files(tmp_path: Path, capsys: Captured) -
 
 # Whole suites ---------------------------------------------------------------------------------------------------
 
-COUNTS = {"ownership": 28_542, "cancellation": 7_314, "replica_reassignment": 101_205}
+COUNTS = {"ownership": 28_542, "cancellation": 7_314, "replica_reassignment": 101_205, "kraft": 77_670}
 """The edges of scope tiny."""
 
 
