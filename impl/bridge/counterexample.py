@@ -6,6 +6,9 @@ where the implementation lacks the rule.
 
 A missing rule may be one of brokers and not of the controller. Then the model with all rules does not send some request
 of the run at all. In this case the file follows the model without that rule, but with all rules of the controller.
+
+A variant may be another way to run the protocol, such as G1, and lack no rule. The file follows the model with it, and
+states the profile of the controller.
 """
 
 from __future__ import annotations
@@ -13,8 +16,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 import attrs
+from msgspec.structs import replace
 
 from holdfast.ir.errors import UsageError
+from holdfast.ir.system import System
 from holdfast.ir.variants import load_variant
 from holdfast.lower.layout import Value
 from holdfast.lower.outcome import Refused
@@ -24,7 +29,7 @@ from holdfast.runs.replay import Script
 from holdfast.trace.line import to_line
 from holdfast.trace.trace import Trace
 from impl.bridge import route_epochs
-from impl.bridge.missing_rules import labels_of, own_rules
+from impl.bridge.missing_rules import FOLLOWED, labels_of, own_rules
 from impl.bridge.paired_run import PairedCall, PairedRun
 from impl.bridge.pairing import Pairing
 from impl.bridge.pairings import PAIRINGS
@@ -72,29 +77,36 @@ def scenario_of(line: str, model: str | None = None) -> CounterexampleFile:
     if trace.target not in (*PAIRINGS, route_epochs.MODEL):
         known = ", ".join(sorted({each.name for each in PAIRINGS.values()} | {route_epochs.MODEL}))
         raise UsageError(f"{trace.target}: no scenario expresses the actions of this model; the models are {known}")
-    system = load_variant(trace.target)
+    followed = [name for name in trace.variants if name in FOLLOWED]
+    system = load_variant(trace.target, followed)
     own = own_rules(trace.removed, trace.variants)
     foreign = tuple(name for name in trace.removed if not own_rules((name,), ()))
-    foreign += tuple(name for name in trace.variants if not own_rules((), (name,)))
+    foreign += tuple(name for name in trace.variants if name not in followed and not own_rules((), (name,)))
     script = replayer.script(trace)
     if trace.target == route_epochs.MODEL:
         text, skipped = _of_route_epochs(Interpreter(system, system.scope(trace.scope), properties=()), trace, script)
         return CounterexampleFile(text, own, foreign, skipped)
-    kind = PAIRINGS[trace.target]
     try:
-        text, skipped = _followed(kind(system, system.scope(trace.scope)), trace, script, refusals=not own)
+        text, skipped = _followed(_pairing(trace, system), trace, script, refusals=not own)
     except _UnsentError as unsent:
         foreign = tuple(dict.fromkeys((*foreign, unsent.rule)))
         own = tuple(name for name in own if name not in labels_of(unsent.rule))
         # The rules of the controller stay: the file expects their answers.
         system = load_variant(
             trace.target,
-            [name for name in trace.variants if name in foreign],
+            [name for name in trace.variants if name in (*foreign, *followed)],
             [name for name in trace.removed if name in foreign],
         )
-        sending = kind(system, system.scope(trace.scope))
-        text, skipped = _followed(sending, trace, script, refusals=not own, sends_all=True)
+        text, skipped = _followed(_pairing(trace, system), trace, script, refusals=not own, sends_all=True)
     return CounterexampleFile(text, own, foreign, skipped)
+
+
+def _pairing(trace: Trace, system: System) -> Pairing:
+    """The pairing of a system in the scope of a run; its profile is that of the variants that the file follows."""
+    pairing = PAIRINGS[trace.target](system, system.scope(trace.scope))
+    for variant in system.chosen:
+        pairing.profile = replace(pairing.profile, **FOLLOWED.get(variant, {}))
+    return pairing
 
 
 def _followed(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
 from msgspec.structs import replace
@@ -14,6 +14,16 @@ from impl.scenario.switches import RUN
 
 KRAFT = "cancel: K"
 """The profile of KRaft as shipped, instead of a rule."""
+TIMER_AS_BUILT = "timer: automq"
+"""The profile of the election timer as built (EL-01 to EL-06), instead of a rule."""
+PROFILES = (KRAFT, TIMER_AS_BUILT)
+"""The profiles that stand for a variant, each as a file states it: a key and its value."""
+
+FOLLOWED: Mapping[str, Mapping[str, str]] = {"G1": {"handshake": "G1"}}
+"""By variant that lacks no rule, but is another way to run the protocol: the profile of the controller that runs it.
+
+A file of its run follows the model with this variant, and states the profile.
+"""
 
 OF_VARIANTS = {
     "snapshot_without_flag": ("AM-02",),
@@ -23,6 +33,7 @@ OF_VARIANTS = {
     # because a late close of it would count; this rule refuses the close.
     "restore_epoch": ("CK-02.epoch_old",),
     "kraft": (KRAFT,),
+    "timer_as_built": (TIMER_AS_BUILT,),
     "fenced_is_new_minus_1": ("M-08",),
     # Here a main counts all requests, also local ones, by one rule.
     "local_uncounted": ("M-02",),
@@ -68,9 +79,10 @@ def needed(scenario: Scenario, own: Sequence[str]) -> NeededRules:
 
 
 def fails_without(scenario: Scenario, name: str) -> bool:
-    """Whether a scenario fails without a rule: a label, the switch of a spot, or KRAFT."""
-    if name == KRAFT:
-        return run(replace(scenario, profile=replace(scenario.profile, cancel="K"))).failure is not None
+    """Whether a scenario fails without a rule: a label, the switch of a spot, or one of PROFILES."""
+    if name in PROFILES:
+        key, value = name.split(": ")
+        return run(replace(scenario, profile=replace(scenario.profile, **{key: value}))).failure is not None
     if name not in guards():
         return run(scenario, frozenset({name})).failure is not None
     with without(name):

@@ -51,7 +51,7 @@ class Pairing(ABC):
     removed: ClassVar[tuple[str, ...]] = ()
     sizes: ClassVar[Mapping[str, int]]
     given: ClassVar[Mapping[str, tuple[int | bool, ...]]] = {}
-    profile: ClassVar[Profile] = Profile()
+    profile: Profile = Profile()
     decided: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """By action: the parameters that the controller chooses, and not the sender."""
     left_out: ClassVar[tuple[str, ...]] = ()

@@ -119,8 +119,9 @@ def document(name: str, profile: Profile, steps: Iterable[Statement], remark: Se
     """A scenario as a document of a scenario file, with comment lines in front."""
     lines = [f"# {each}" if each else "#" for each in remark]
     lines.append(f"name: {_flow(name)}")
-    if profile.cancel != Profile().cancel:
-        lines.append(f"profile: {{cancel: {profile.cancel}}}")
+    chosen = {key: getattr(profile, key) for key in ("cancel", "handshake", "timer")}
+    if stated := {key: value for key, value in chosen.items() if value != getattr(Profile(), key)}:
+        lines.append(f"profile: {_flow(stated)}")
     lines += ["steps:", *grouped(steps)]
     return "\n".join(lines) + "\n"
 

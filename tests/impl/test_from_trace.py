@@ -11,7 +11,7 @@ import pytest
 from holdfast.cli.app import main
 from holdfast.ir.errors import UsageError
 from impl.bridge.counterexample import scenario_of
-from impl.bridge.missing_rules import KRAFT, OF_VARIANTS, labels_of, needed
+from impl.bridge.missing_rules import KRAFT, OF_VARIANTS, PROFILES, TIMER_AS_BUILT, labels_of, needed
 from impl.bridge.paired_run import DisagreementError
 from impl.rules import guards, without
 from impl.scenario.language import read_text
@@ -172,6 +172,32 @@ def test_a_run_may_lack_rules_of_both() -> None:
     assert dict(found.own) == {"ST-12": True}
 
 
+def test_file_of_the_other_generation() -> None:
+    """G1 lacks no rule: the file follows the model with it, states the profile, and needs the rule that the run lacks.
+
+    Under the default profile a timer runs after the isolation, which the model with G1 does not have (EL-07).
+    """
+    run = "init(n1) isolate(n1,n2) observe(n2) run_next(n2) open(n2,s1)"
+    made = scenario_of(f"reassignment tiny +G1 -ST-14 #b8806630e4c11e39 one_lease: {run}")
+    assert (made.own, made.foreign) == (("ST-14",), ())
+    (scenario,) = read_text(made.text)
+    assert scenario.profile.handshake == "G1"
+    found = needed(scenario, made.own)
+    assert found.verdict.failure is None
+    assert dict(found.own) == {"ST-14": True}
+
+
+def test_file_of_the_timer_as_built() -> None:
+    """The timer as built is a profile, like KRaft: the file passes with the default and fails with `timer: automq`."""
+    line = "reassignment tiny +timer_as_built #c74d6f3f02b555d3 leaderless_has_timer: init(n1) crash(n1,n2)"
+    made = scenario_of(line)
+    assert (made.own, made.foreign) == ((TIMER_AS_BUILT,), ())
+    (scenario,) = read_text(made.text)
+    found = needed(scenario, made.own)
+    assert found.verdict.failure is None
+    assert dict(found.own) == {TIMER_AS_BUILT: True}
+
+
 def test_answers_are_those_of_the_model_with_all_rules() -> None:
     """The run lacks CA-41, so its cancel succeeds; the file expects the refusal, and no records."""
     text = scenario_of(line_of("CA-42")).text
@@ -202,7 +228,7 @@ def test_labels_of_a_rule() -> None:
 def test_what_variants_stand_for_exists() -> None:
     """Each name in the table is a label, a switch or a profile."""
     named = {name for names in OF_VARIANTS.values() for name in names}
-    assert named <= {*guards(), *switches(), KRAFT}
+    assert named <= {*guards(), *switches(), *PROFILES}
 
 
 def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
