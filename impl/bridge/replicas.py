@@ -31,7 +31,7 @@ class ReplicasPairing(Pairing):
     memoryless = True
     sizes: ClassVar = {"Broker": 3}
     decided: ClassVar = dict.fromkeys(("prefer", "expand", "shrink", "fence", "unfence", "reassign", "cancel"), ("x",))
-    unstated = ("whether a broker is active",)
+    unstated = ("whether a broker is active", "whether the partition is RECOVERING (CA-25)")
     silent = ("reassign", "prefer")
 
     def setup(self, cells: Cells) -> tuple[OperationRequest, ...]:

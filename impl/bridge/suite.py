@@ -25,7 +25,7 @@ class ScenarioSuite:
 
     ``files``: texts by name. ``found``: the number of goals, which are edges, decisions of rules, or pairs.
     ``uncovered``: the names of the goals that no scenario covers. ``unasked``: the names of the goals that no request
-    of the scope shows. ``remarks``: what is no operation, and what no query shows.
+    of the graph shows. ``remarks``: what is no operation, and what no query shows.
     """
 
     files: Mapping[str, str]
@@ -56,7 +56,7 @@ def suite_of(model: str, scope: str, goal: Goal) -> ScenarioSuite:
 
 
 Cover = tuple[list[list[Statement]], int, tuple[str, ...], tuple[str, ...]]
-"""Walks, the number of goals, the goals that no walk reaches, and the goals that no request of the scope shows."""
+"""Walks, the number of goals, the goals that no walk reaches, and the goals that no request of the graph shows."""
 
 
 def _edges(graph: RequestGraph) -> Cover:

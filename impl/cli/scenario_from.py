@@ -97,7 +97,7 @@ def from_model(
     covered = made.found - len(made.uncovered) - len(made.unasked)
     say(f"{model}, scope {scope}: {made.found:,} {NOUNS[cover]}, {covered:,} of them covered")
     say(f"{out}: {made.scenarios:,} scenarios in {len(made.files)} files, {made.steps:,} steps")
-    unasked = (f"no request of this scope: {each}" for each in made.unasked)
+    unasked = (f"no request that the graph visits shows: {each}" for each in made.unasked)
     for line in (*made.remarks, *unasked, *(f"not covered: {each}" for each in made.uncovered)):
         say(f"  {line}")
     return FAILED if made.uncovered else PASSED

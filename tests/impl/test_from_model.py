@@ -202,6 +202,24 @@ def test_command_refuses_a_folder_with_files(tmp_path: Path, capsys: Captured) -
     assert "ownership" in capsys.readouterr().err
 
 
+def test_command_tells_what_it_does_not_show(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    """A rule that only steps of brokers would show is told as one that the graph lacks, not one that the scope lacks.
+
+    In scope tiny of `replica_reassignment`, CA-25 decides only where a broker has missed an append.
+    """
+    unstated = PAIRINGS["replica_reassignment"].unstated
+    assert "whether the partition is RECOVERING (CA-25)" in unstated
+    suite = ScenarioSuite({}, 0, 0, 1, (), ("CA-25 decides",), tuple(f"no query shows {each}" for each in unstated))
+    monkeypatch.setattr("impl.cli.scenario_from.suite_of", lambda *_: suite)
+    made = tmp_path / "made"
+    assert main(["scenario", "from-model", "replica_reassignment", "--cover", "rules", "--out", str(made)]) == 0
+    told = capsys.readouterr().out
+    assert "no request that the graph visits shows: CA-25 decides" in told
+    assert "no query shows whether the partition is RECOVERING (CA-25)" in told
+
+
 # Whole suites ---------------------------------------------------------------------------------------------------
 
 COUNTS = {"ownership": 28_542, "cancellation": 7_314, "replica_reassignment": 101_205, "kraft": 77_670}
