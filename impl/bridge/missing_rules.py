@@ -41,6 +41,20 @@ OF_VARIANTS = {
 """By variant of a model: what the implementation lacks in its place. A label, the switch of a spot, or a profile."""
 
 
+OF_LABELS: Mapping[str, tuple[str, ...]] = {
+    "CA-05": ("CA-26.alive",),
+    "CA-26": ("CA-26.min_isr",),
+    "EL-08.first": ("EL-08.leader",),
+    "EL-12.fence": ("EL-12.leaderless",),
+    "EL-12.unfence": ("EL-12.leaderless",),
+    # Without its CA-44 the implementation never lets the origin lead at once; without these the model always may.
+    "CA-44.active": (),
+    "CA-44.whole": (),
+}
+"""By label of a model: its labels in the implementation, where these are not of the same name. None: the rule is the
+controller's, but no label switches it off alone."""
+
+
 @attrs.frozen
 class NeededRules:
     """The outcome of a scenario with all rules, and what makes it fail.
@@ -94,12 +108,19 @@ def tells_lack(scenario: Scenario, name: str) -> bool:
     return fails_without(scenario, name) and run(scenario).failure is None
 
 
+def lacks_switch(label: str) -> bool:
+    """Whether a model's rule is the controller's, but no label of the implementation switches it off alone."""
+    return OF_LABELS.get(label.partition("@")[0]) == ()
+
+
 def labels_of(label: str) -> tuple[str, ...]:
-    """The labels of a model's rule in the controller; none if the rule is not the controller's.
+    """The labels of a model's rule in the controller; none if the rule is not the controller's, or ``lacks_switch``.
 
     The controller may divide a rule of the model into parts, or have other parts of the rule with this id.
     """
     plain = label.partition("@")[0]
+    if plain in OF_LABELS:
+        return OF_LABELS[plain]
     rule = plain.partition(".")[0]
     known = [name for name, places in guards().items() if any(file.partition("/")[0] in RUN for file, _ in places)]
     if plain in known:

@@ -11,7 +11,7 @@ from holdfast.cli.output import cannot_write, note, say, write
 from holdfast.cli.output_files import ScenarioFile
 from holdfast.ir.errors import UsageError
 from impl.bridge.counterexample import CounterexampleFile, scenario_of
-from impl.bridge.missing_rules import NeededRules, needed
+from impl.bridge.missing_rules import NeededRules, lacks_switch, needed
 from impl.bridge.paired_run import DisagreementError
 from impl.bridge.pairings import PAIRINGS
 from impl.bridge.suite import Goal, suite_of
@@ -108,8 +108,15 @@ def _told(out: Path, steps: int, made: CounterexampleFile, rules: NeededRules) -
     outcome = "passes" if rules.verdict.failure is None else "fails"
     lines = [f"{out}: {steps} steps; with all rules it {outcome}"]
     lines += [f"  without {name} it {'fails' if fails else 'passes'}" for name, fails in rules.own]
-    lines += [f"  {name}: no rule of the controller, which does the same without it" for name in made.foreign]
+    lines += [f"  {name}: {_foreign(name)}" for name in made.foreign]
     if rules.others:
         lines.append(f"  {'also ' if rules.own else ''}fails without {', '.join(rules.others)}")
     lines += [f"  no operation: {each}" for each in made.skipped]
     return lines
+
+
+def _foreign(name: str) -> str:
+    """Why the report does not run the implementation without a rule."""
+    if lacks_switch(name):
+        return "a rule of the controller, but no label of the implementation switches it off alone"
+    return "no rule of the controller, which does the same without it"

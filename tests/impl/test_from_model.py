@@ -202,9 +202,7 @@ def test_command_refuses_a_folder_with_files(tmp_path: Path, capsys: Captured) -
     assert "ownership" in capsys.readouterr().err
 
 
-def test_command_tells_what_it_does_not_show(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
-) -> None:
+def test_command_tells_what_it_does_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     """A rule that only steps of brokers would show is told as one that the graph lacks, not one that the scope lacks.
 
     In scope tiny of `replica_reassignment`, CA-25 decides only where a broker has missed an append.

@@ -11,7 +11,7 @@ import pytest
 from holdfast.cli.app import main
 from holdfast.ir.errors import UsageError
 from impl.bridge.counterexample import scenario_of
-from impl.bridge.missing_rules import KRAFT, OF_VARIANTS, PROFILES, TIMER_AS_BUILT, labels_of, needed
+from impl.bridge.missing_rules import KRAFT, OF_LABELS, OF_VARIANTS, PROFILES, TIMER_AS_BUILT, labels_of, needed
 from impl.bridge.paired_run import DisagreementError
 from impl.rules import guards, without
 from impl.scenario.language import read_text
@@ -105,6 +105,7 @@ MUTANTS = [
     ("cancellation", "CA-43", "CA-43"),
     ("replica_reassignment", "RA-44", "RA-44"),
     ("replica_reassignment", "CA-22", "CA-22"),
+    ("replica_reassignment", "CA-05", "CA-26.alive"),
     ("replica_reassignment", "CA-26", "CA-26.min_isr"),
     ("route_epoch", "M-01", "M-01"),
     ("route_epoch", "M-02", "M-02"),
@@ -221,8 +222,26 @@ def test_labels_of_a_rule() -> None:
     """A rule of a model has its own label in the controller, or the parts of that label; a rule of brokers has none."""
     assert labels_of("CA-41") == ("CA-41",)
     assert labels_of("CK-01.expired@close") == ("CK-01.expired",)
-    assert labels_of("CA-26") == ("CA-26.alive", "CA-26.min_isr")
+    assert labels_of("RA-02") == ("RA-02.fenced", "RA-02.leaving", "RA-02.registered", "RA-02.size")
     assert labels_of("PT-04.fresh_epoch") == ()
+
+
+def test_labels_of_a_rule_with_another_name() -> None:
+    """A rule that the controller has under another id is no rule of brokers, and its siblings do not stand for it."""
+    assert labels_of("CA-05") == ("CA-26.alive",)
+    assert labels_of("CA-26@cancel") == ("CA-26.min_isr",)
+    assert labels_of("EL-12.fence") == labels_of("EL-12.unfence") == ("EL-12.leaderless",)
+    assert {name for names in OF_LABELS.values() for name in names} <= guards().keys()
+
+
+def test_rule_without_a_switch_is_told(tmp_path: Path, capsys: Captured) -> None:
+    """CA-44 of the implementation switches off the direct return, not a part of its condition; the report says so."""
+    run = "init(n1) reassign(n2) crash(n1,n1) isolate(n2,n2) cancel(True)"
+    line = f"cancellation tiny -CA-44.active #857bdf45625c7c8c chosen_is_active: {run}"
+    main(["scenario", "from-trace", line, "--out", str(tmp_path / "made.yaml")])
+    told = capsys.readouterr().out
+    assert "  CA-44.active: a rule of the controller, but no label of the implementation switches it off alone" in told
+    assert "without CA-44 it" not in told
 
 
 def test_what_variants_stand_for_exists() -> None:
