@@ -30,12 +30,13 @@ from holdfast.trace.line import to_line
 from holdfast.trace.trace import Trace
 from impl.bridge import route_epochs
 from impl.bridge.missing_rules import FOLLOWED, labels_of, own_rules
-from impl.bridge.paired_run import PairedCall, PairedRun
+from impl.bridge.paired_run import DisagreementError, PairedCall, PairedRun
 from impl.bridge.pairing import Pairing
 from impl.bridge.pairings import PAIRINGS
 from impl.bridge.route_epochs import RouteEpochRun
 from impl.bridge.statement import Statement, document, setup_statements, taken
 from impl.controller.view import Profile
+from impl.errors import E
 
 CLOSING = "What shows the rest of the state:"
 """The remark above the steps that follow a run."""
@@ -55,12 +56,14 @@ class CounterexampleFile:
 
     ``own``: the rules of the controller that the run lacks, by their names in the implementation. ``foreign``: the
     rules and variants of the run that are not the controller's. ``skipped``: the steps that are no operation.
+    ``search``: the command that finds other runs of the same system, without its last word, the name of a property.
     """
 
     text: str
     own: tuple[str, ...]
     foreign: tuple[str, ...]
     skipped: tuple[str, ...]
+    search: str
 
 
 def scenario_of(line: str, model: str | None = None) -> CounterexampleFile:
@@ -85,7 +88,7 @@ def scenario_of(line: str, model: str | None = None) -> CounterexampleFile:
     script = replayer.script(trace)
     if trace.target == route_epochs.MODEL:
         text, skipped = _of_route_epochs(Interpreter(system, system.scope(trace.scope), properties=()), trace, script)
-        return CounterexampleFile(text, own, foreign, skipped)
+        return CounterexampleFile(text, own, foreign, skipped, _search(trace))
     try:
         text, skipped = _followed(_pairing(trace, system), trace, script, refusals=not own)
     except _UnsentError as unsent:
@@ -98,7 +101,13 @@ def scenario_of(line: str, model: str | None = None) -> CounterexampleFile:
             [name for name in trace.removed if name in foreign],
         )
         text, skipped = _followed(_pairing(trace, system), trace, script, refusals=not own, sends_all=True)
-    return CounterexampleFile(text, own, foreign, skipped)
+    return CounterexampleFile(text, own, foreign, skipped, _search(trace))
+
+
+def _search(trace: Trace) -> str:
+    """The command that searches the system of a run for a violated property, whose name is to follow."""
+    options = [f"--variant {name}" for name in trace.variants] + [f"--without {name}" for name in trace.removed]
+    return " ".join(["holdfast check", trace.target, f"--scope {trace.scope}", *options, "--property"])
 
 
 def _pairing(trace: Trace, system: System) -> Pairing:
@@ -127,7 +136,7 @@ def _followed(
         return [] if call is None else _made(run, call, sends_all=sends_all)
 
     steps, skipped = _remarked(trace, made)
-    steps = [*setup_statements(pairing, run), *steps, *_end(run, refusals=refusals)]
+    steps = [*setup_statements(pairing, run), *steps, *_repeated(run, steps), *_end(run, refusals=refusals)]
     return _text(trace, pairing.profile, steps), skipped
 
 
@@ -197,6 +206,19 @@ def refusing(run: PairedRun, call: PairedCall) -> str | None:
     codes = pairing.codes(call.action, call.values)
     outcomes = [pairing.machine.step(run.state, call.action, each) for each in codes]
     return next((outcome.label for outcome in outcomes if isinstance(outcome, Refused)), None)
+
+
+def _repeated(run: PairedRun, steps: Iterable[Statement]) -> list[Statement]:
+    """The close of a stream once more, if the run ends with it: it succeeds again, and writes no records (ST-33)."""
+    asked = [(step.request, step.expected) for step in steps if step.request is not None and step.request.answer]
+    if not asked or asked[-1][0].op != "close" or asked[-1][1].get("error") != E.NONE.name:
+        return []
+    again = attrs.evolve(asked[-1][0], again=True)
+    result = again.perform(run.session)
+    if again.error(result) is not E.NONE or result["records"]:
+        said = f"the close once more (ST-33): {result['error']}, records {result['records']}"
+        raise DisagreementError(run.pairing, run.start, run.run, said)
+    return [Statement(again, {"error": E.NONE.name, "records": []}, remark=("The last request once more (ST-33):",))]
 
 
 def _end(run: PairedRun, *, refusals: bool) -> list[Statement]:

@@ -109,6 +109,8 @@ def _told(out: Path, steps: int, made: CounterexampleFile, rules: NeededRules) -
     lines = [f"{out}: {steps} steps; with all rules it {outcome}"]
     lines += [f"  without {name} it {'fails' if fails else 'passes'}" for name, fails in rules.own]
     lines += [f"  {name}: {_foreign(name)}" for name in made.foreign]
+    if rules.verdict.failure is None and rules.own and not rules.is_needed:
+        lines.append(f"  the run does not show the rule at its end; try a run to another property: {made.search} NAME")
     if rules.others:
         lines.append(f"  {'also ' if rules.own else ''}fails without {', '.join(rules.others)}")
     lines += [f"  no operation: {each}" for each in made.skipped]

@@ -267,7 +267,20 @@ def test_command_fails_if_the_rule_is_not_needed(tmp_path: Path, capsys: Capture
     """If the file passes without the rule that the run lacks, the exit code says so."""
     line = next(line for line in LINE.findall((PAGES / "CA-25-unclean.md").read_text()) if "-CA-25" in line)
     assert main(["scenario", "from-trace", line, "--out", str(tmp_path / "made.yaml")]) == 12
-    assert "  without CA-25 it passes" in capsys.readouterr().out.splitlines()
+    told = capsys.readouterr().out.splitlines()
+    assert "  without CA-25 it passes" in told
+    search = "holdfast check replica_reassignment --scope tiny --without CA-25 --property NAME"
+    assert f"  the run does not show the rule at its end; try a run to another property: {search}" in told
+
+
+def test_a_close_at_the_end_is_repeated() -> None:
+    """The run ends with a close; only its repetition shows that the model lacks ST-33."""
+    run = "open(p1,s1) send_close(p1,s1) close(p1,s1)"
+    made = scenario_of(f"fast_close tiny -ST-33 #49d24ee7e284acee close_idempotent: {run}")
+    (scenario,) = read_text(made.text)
+    found = needed(scenario, made.own)
+    assert found.verdict.failure is None
+    assert dict(found.own) == {"ST-33": True}
 
 
 def test_file_that_cannot_be_written(capsys: Captured, tmp_path: Path) -> None:
