@@ -263,6 +263,14 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captur
     assert main(["scenario", "run", "made.yaml", "--without", "CA-27"]) == 12
 
 
+def test_page_has_the_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    """The page shows what the command prints for the run of CA-42."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["scenario", "from-trace", line_of("CA-42"), "--out", "late.yaml"]) == 0
+    page = (PAGES.parent / "scenarios.md").read_text(encoding="utf-8")
+    assert f"```text\n{capsys.readouterr().out}```" in page
+
+
 def test_command_fails_if_the_rule_is_not_needed(tmp_path: Path, capsys: Captured) -> None:
     """If the file passes without the rule that the run lacks, the exit code says so."""
     line = next(line for line in LINE.findall((PAGES / "CA-25-unclean.md").read_text()) if "-CA-25" in line)
