@@ -79,7 +79,7 @@ def scenario_of(line: str, model: str | None = None) -> CounterexampleFile:
         raise UsageError(f"{trace.target}: {problem}; name the model with --model")
     if trace.target not in (*PAIRINGS, route_epochs.MODEL):
         known = ", ".join(sorted({each.name for each in PAIRINGS.values()} | {route_epochs.MODEL}))
-        raise UsageError(f"{trace.target}: no scenario expresses the actions of this model; the models are {known}")
+        raise UsageError(f"{trace.target}: this model is not paired with the controller; those that are: {known}")
     followed = [name for name in trace.variants if name in FOLLOWED]
     system = load_variant(trace.target, followed)
     own = own_rules(trace.removed, trace.variants)
@@ -133,7 +133,7 @@ def _followed(
 
     def made(action: str, args: Mapping[str, Value]) -> list[Statement]:
         call = _call(pairing, action, args)
-        return [] if call is None else _made(run, call, sends_all=sends_all)
+        return [] if call is None else _made(run, call, trace, sends_all=sends_all)
 
     steps, skipped = _remarked(trace, made)
     steps = [*setup_statements(pairing, run), *steps, *_repeated(run, steps), *_end(run, refusals=refusals)]
@@ -184,7 +184,7 @@ def _call(pairing: Pairing, action: str, args: Mapping[str, Value]) -> PairedCal
     return PairedCall(action, tuple(value for name, value in args.items() if name not in theirs))
 
 
-def _made(run: PairedRun, call: PairedCall, *, sends_all: bool) -> list[Statement]:
+def _made(run: PairedRun, call: PairedCall, trace: Trace, *, sends_all: bool) -> list[Statement]:
     """The steps of a call; none if the model refuses a step of its own. ``sends_all``: as in ``_followed``."""
     pairing = run.pairing
     choice = pairing.choice(run.state, call.action, call.values)
@@ -195,9 +195,17 @@ def _made(run: PairedRun, call: PairedCall, *, sends_all: bool) -> list[Statemen
         return []
     label = refusing(run, call)
     if label is None or sends_all:
-        scope = pairing.machine.scope.name
-        raise UsageError(f"{call.text(pairing)}: this step of the run leaves scope {scope}; use a run of a larger one")
+        raise UsageError(f"{call.text(pairing)}: {_too_small(trace, pairing.machine.system)}")
     raise _UnsentError(label)
+
+
+def _too_small(trace: Trace, system: System) -> str:
+    """That a step leaves the scope of a run, and how to follow the run in scope ``large``, if that is another one."""
+    left = f"with all its rules, the model leaves scope {trace.scope} in this step of the run; "
+    if trace.scope == "large" or "large" not in system.scopes:
+        return f"{left}use a run of a larger one"
+    lacks = [f"+{name}" for name in trace.variants] + [f"-{name}" for name in trace.removed]
+    return f"{left}try scope large: --model '{' '.join([trace.target, 'large', *lacks])}'"
 
 
 def refusing(run: PairedRun, call: PairedCall) -> str | None:

@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from holdfast.cli.output import cannot_write, note, say, write
 from holdfast.cli.output_files import ScenarioFile
 from holdfast.ir.errors import UsageError
+from holdfast.ir.load import model_names
 from impl.bridge.counterexample import CounterexampleFile, scenario_of
 from impl.bridge.missing_rules import NeededRules, lacks_switch, needed
 from impl.bridge.paired_run import DisagreementError
@@ -38,7 +39,7 @@ def from_trace(
     line
         The line that a failure prints after `replay:`, in single quotes; or a file with a run.
     out
-        The file to write, such as mine.yaml.
+        The file to write, such as mine.yaml. If it exists, it must be empty or have the same text.
     model
         The model behind the run, instead of the one that it names: MODEL, or 'MODEL SCOPE +VARIANT -LABEL'.
     """
@@ -48,6 +49,7 @@ def from_trace(
         note(f"holdfast: the controller differs from the model: {error}")
         return FAILED
     (scenario,) = read_text(made.text, str(out))
+    _check_same(out, made.text)
     rules = needed(scenario, made.own)
     write(out, made.text)
     say("\n".join(_told(out, len(scenario.steps), made, rules)))
@@ -70,7 +72,7 @@ def from_model(
     Parameters
     ----------
     model
-        The model, such as ownership.
+        The model, such as ownership; or kraft, the variant of replica_reassignment for KRaft as shipped.
     scope
         The scope of the model (tiny).
     cover
@@ -80,9 +82,8 @@ def from_model(
         The folder to write; it must be new or empty.
     """
     if model not in PAIRINGS:
-        raise UsageError(unknown("model", model, sorted(PAIRINGS)))
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise UsageError(f"--out {out}: it exists and is no empty folder; name a new one")
+        raise UsageError(_unpaired(model))
+    _check_folder(out)
     try:
         made = suite_of(model, scope, cover)
     except DisagreementError as error:
@@ -101,6 +102,31 @@ def from_model(
     for line in (*made.remarks, *unasked, *(f"not covered: {each}" for each in made.uncovered)):
         say(f"  {line}")
     return FAILED if made.uncovered else PASSED
+
+
+def _unpaired(model: str) -> str:
+    """Why there is no suite of a model: it is not paired with a controller, or it does not exist."""
+    if model in model_names():
+        return f"{model}: this model is not paired with the controller; those that are: {', '.join(sorted(PAIRINGS))}"
+    return unknown("model", model, sorted(PAIRINGS))
+
+
+def _check_folder(out: Path) -> None:
+    """Raise UsageError if a folder cannot be made, or is not empty."""
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UsageError(f"--out {out}: it exists and is no empty folder; name a new one")
+    above = next(each for each in out.absolute().parents if each.exists())
+    if not above.is_dir():
+        raise UsageError(f"--out {out}: {above} is a file, and no folder; name another folder")
+
+
+def _check_same(out: Path, text: str) -> None:
+    """Raise UsageError if a file has another text than the one to write: it may be the user's work."""
+    if not out.is_file():
+        return
+    before = out.read_text(encoding="utf-8", errors="replace")
+    if before and before != text:
+        raise UsageError(f"--out {out}: the file exists, and has another text; choose another name, or delete the file")
 
 
 def _told(out: Path, steps: int, made: CounterexampleFile, rules: NeededRules) -> list[str]:

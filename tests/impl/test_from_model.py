@@ -200,6 +200,10 @@ def test_command_refuses_a_folder_with_files(tmp_path: Path, capsys: Captured) -
     assert "no empty folder; name a new one" in capsys.readouterr().err
     assert main(["scenario", "from-model", "ownersip", "--out", str(tmp_path / "new")]) == 2
     assert "ownership" in capsys.readouterr().err
+    assert main(["scenario", "from-model", "controller_tables", "--out", str(tmp_path / "new")]) == 2
+    assert "controller_tables: this model is not paired with the controller" in capsys.readouterr().err
+    assert main(["scenario", "from-model", "ownership", "--out", str(tmp_path / "old.yaml" / "new")]) == 2
+    assert "old.yaml is a file, and no folder; name another folder" in capsys.readouterr().err
 
 
 def test_command_tells_what_it_does_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:

@@ -214,7 +214,9 @@ def test_the_answers_of_a_faulty_controller_are_not_written_down() -> None:
 def test_model_without_pairing_is_refused() -> None:
     """A run of a model that says nothing of the controller is refused, with the models that do."""
     found = LINE.findall((PAGES / "AM-03.md").read_text(encoding="utf-8"))
-    with pytest.raises(UsageError, match=r"wal: no scenario .* cancellation, fast_close, ownership"):
+    with pytest.raises(
+        UsageError, match=r"wal: this model is not paired with the controller; .* cancellation, fast_close, ownership"
+    ):
         scenario_of(found[0])
 
 
@@ -261,6 +263,29 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captur
     ]
     assert main(["scenario", "run", "made.yaml"]) == 0
     assert main(["scenario", "run", "made.yaml", "--without", "CA-27"]) == 12
+
+
+def test_scope_that_is_too_small(tmp_path: Path) -> None:
+    """With CA-40 back, the second run of CA-47 needs more epochs; the command that the message names follows it."""
+    found = LINE.findall((PAGES / "CA-47.md").read_text(encoding="utf-8"))
+    line = next(line for line in found if " acked_once: " in line)
+    with pytest.raises(UsageError, match=r"leaves scope tiny .* --model 'cancellation large \+restore_epoch'"):
+        scenario_of(line)
+    out = str(tmp_path / "made.yaml")
+    assert main(["scenario", "from-trace", line, "--model", "cancellation large +restore_epoch", "--out", out]) == 0
+
+
+def test_edited_file_is_kept(tmp_path: Path, capsys: Captured) -> None:
+    """The command writes over its own text alone: a file that the user has edited is refused, and stays."""
+    out = tmp_path / "made.yaml"
+    words = ["scenario", "from-trace", line_of("CA-42"), "--out", str(out)]
+    assert main(words) == main(words) == 0
+    edited = out.read_text() + "  # mine\n"
+    out.write_text(edited)
+    capsys.readouterr()
+    assert main(words) == 2
+    assert "the file exists, and has another text" in capsys.readouterr().err
+    assert out.read_text() == edited
 
 
 def test_page_has_the_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
