@@ -41,7 +41,7 @@ _TOKEN = re.compile(r"\S+")
 _FINGERPRINT = re.compile(r"#[0-9a-f]{16}")
 _CLAIM = re.compile(r"(-|@?\w+):")
 _CALL = re.compile(r"(\w+)\(([^()]*)\)")
-_PREFIX = re.compile(r"\s*(?:(?:replay:\s*)?holdfast\s+replay\s+)?")
+_PREFIX = re.compile(r"\s*(?:(?:replay:\s*)?holdfast\s+replay\s+|replay:\s+)?")
 _UNSAFE = re.compile(r"[\s%'\"\\`$!\x00-\x1f\x7f]|^[-@]")
 
 

@@ -69,7 +69,15 @@ def test_any_target_survives_a_shell(handover: Trace, target: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [f"holdfast replay '{LINE}'", f"'{LINE}'", f'"{LINE}"', f"  {LINE}\n", f"replay:    holdfast replay '{LINE}'"],
+    [
+        f"holdfast replay '{LINE}'",
+        f"'{LINE}'",
+        f'"{LINE}"',
+        f"  {LINE}\n",
+        f"replay:    holdfast replay '{LINE}'",
+        f"replay:    {LINE}",
+        f"replay: '{LINE}'",
+    ],
 )
 def test_what_stands_around_a_line_may_stay(text: str) -> None:
     """The command, quotes and blanks around a line are accepted, and columns count them."""
