@@ -12,6 +12,8 @@ from functools import cached_property
 
 import attrs
 
+from holdfast.check.budget import Budget, Meter
+from holdfast.ir.errors import HoldfastError
 from impl.bridge.model_choice import ModelChoice
 from impl.bridge.paired_run import PairedCall, PairedRun
 from impl.bridge.pairing import Pairing
@@ -20,6 +22,12 @@ from impl.metadata.image import Image
 
 EdgeKey = tuple[str, str]
 """The facts about the controller, and the requests, as text."""
+
+
+class SuiteLimitError(HoldfastError):
+    """A limit has ended the work on a suite, of which nothing is written (exit code 20)."""
+
+    exit_code = 20
 
 
 @attrs.frozen
@@ -45,11 +53,13 @@ class RequestEdge:
 class RequestGraph:
     """The states that a pairing reaches, breadth first, and its edges, in the order in which they are found.
 
-    Of a memoryless pairing, states with the same facts are one state.
+    Of a memoryless pairing, states with the same facts are one state. ``meter``: watches the limits of the work.
+    Raises SuiteLimitError if one is exceeded.
     """
 
-    def __init__(self, pairing: Pairing) -> None:
+    def __init__(self, pairing: Pairing, meter: Meter | None = None) -> None:
         self.pairing = pairing
+        self.meter = Meter(Budget()) if meter is None else meter
         self.states: list[bytes] = []
         self.steps: list[list[tuple[PairedCall, int, str | None]]] = []
         """By state: the calls that lead to other states, those states, and the kind of the request if it is one."""
@@ -79,6 +89,22 @@ class RequestGraph:
                     if choice.kind(state) != "none":
                         self._add(number, PairedCall(action, values), choice)
             todo.extend(range(known, len(self.states)))
+            self.meter.tick(0, len(self.states), len(self.edges), 0)
+            self._check_limits()
+
+    def look(self, left: int) -> None:
+        """Report the progress after a walk. ``left``: the number of goals that no walk shows yet.
+
+        Raises SuiteLimitError if a limit is exceeded.
+        """
+        self.meter.look(1, len(self.states), len(self.edges), left)
+        self._check_limits()
+
+    def _check_limits(self) -> None:
+        if self.meter.spent is not None:
+            raise SuiteLimitError(
+                f"no suite is made: a limit was exceeded ({self.meter.spent}); allow more with --budget"
+            )
 
     def _add(self, number: int, call: PairedCall, choice: ModelChoice) -> None:
         state, kind = self.states[number], None

@@ -7,6 +7,7 @@ from typing import Literal
 
 import attrs
 
+from holdfast.check.budget import Meter
 from impl.bridge.edge_cover import EdgeCover
 from impl.bridge.pair_cover import PairCover
 from impl.bridge.pairings import PAIRINGS
@@ -37,12 +38,13 @@ class ScenarioSuite:
     remarks: tuple[str, ...]
 
 
-def suite_of(model: str, scope: str, goal: Goal) -> ScenarioSuite:
-    """Make the suite of a model in a scope that it declares.
+def suite_of(model: str, scope: str, goal: Goal, meter: Meter | None = None) -> ScenarioSuite:
+    """Make the suite of a model in a scope that it declares. ``meter``: watches the limits of the work.
 
-    Raises UsageError for any other scope, and DisagreementError if the controller does not do as the model does.
+    Raises UsageError for any other scope, SuiteLimitError if a limit is exceeded, and DisagreementError if the
+    controller does not do as the model does.
     """
-    graph = RequestGraph(PAIRINGS[model].of_scope(scope))
+    graph = RequestGraph(PAIRINGS[model].of_scope(scope), meter)
     walks, found, uncovered, unasked = _COVERS[goal](graph)
     return ScenarioSuite(
         files=dict(_files(graph, f"{model}-{scope}-{goal}", walks)),
@@ -59,23 +61,32 @@ Cover = tuple[list[list[Statement]], int, tuple[str, ...], tuple[str, ...]]
 """Walks, the number of goals, the goals that no walk reaches, and the goals that no request of the graph shows."""
 
 
+def _walks(graph: RequestGraph, cover: EdgeCover | PairCover) -> list[list[Statement]]:
+    """All walks of a cover. Raises SuiteLimitError if a limit is exceeded."""
+    walks = []
+    for walk in cover.walks():
+        walks.append(walk)
+        graph.look(len(cover.missing))
+    return walks
+
+
 def _edges(graph: RequestGraph) -> Cover:
     cover = EdgeCover(graph, graph.edges)
-    walks = list(cover.walks())
+    walks = _walks(graph, cover)
     return walks, len(graph.edges), tuple(f"{requests} where {facts}" for facts, requests in cover.missing), ()
 
 
 def _rules(graph: RequestGraph) -> Cover:
     goals = rule_goals(graph)
     cover = EdgeCover(graph, goals.edges.values())
-    walks = list(cover.walks())
+    walks = _walks(graph, cover)
     uncovered = tuple(name for name, key in goals.edges.items() if key in cover.missing)
     return walks, len(goals.edges) + len(goals.open), uncovered, goals.open
 
 
 def _pairs(graph: RequestGraph) -> Cover:
     cover = PairCover(graph)
-    walks = list(cover.walks())
+    walks = _walks(graph, cover)
     return walks, len(cover.found), tuple(f"{first}, then {second}" for first, second in cover.missing), ()
 
 

@@ -7,7 +7,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from holdfast.cli.output import cannot_write, note, say, write
+from holdfast.check.budget import Budget, Meter, Progress
+from holdfast.cli.output import Ticker, cannot_write, note, say, write
 from holdfast.cli.output_files import ScenarioFile
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import model_names
@@ -63,11 +64,12 @@ def from_model(
     scope: str = "tiny",
     cover: Annotated[Goal, Parameter(show_choices=False)] = "edges",
     out: Path,
+    budget: str | None = None,
 ) -> int:
     """Make scenario files that cover what a model asks of a controller; each step expects the model's answer.
 
     The reference implementation is driven beside the model while the files are made. The exit code is 12 if they
-    differ, or if a file does not cover all.
+    differ, or if a file does not cover all; 20 if a limit ends the work.
 
     Parameters
     ----------
@@ -80,12 +82,16 @@ def from_model(
         and where it does not. pairs: each two requests, with their answers, of which one may follow the other.
     out
         The folder to write; it must be new or empty.
+    budget
+        Stop at a limit of time, states or memory, and write nothing: 30s,1e6states,2GB.
     """
     if model not in PAIRINGS:
         raise UsageError(_unpaired(model))
     _check_folder(out)
+    limits = Budget() if budget is None else Budget.parse(budget)
     try:
-        made = suite_of(model, scope, cover)
+        with Ticker() as ticker:
+            made = suite_of(model, scope, cover, Meter(limits, lambda now: ticker.show(_progress(now, cover))))
     except DisagreementError as error:
         note(f"holdfast: the controller differs from the model: {error}")
         return FAILED
@@ -102,6 +108,12 @@ def from_model(
     for line in (*made.remarks, *unasked, *(f"not covered: {each}" for each in made.uncovered)):
         say(f"  {line}")
     return FAILED if made.uncovered else PASSED
+
+
+def _progress(now: Progress, cover: Goal) -> str:
+    """The progress line: what the graph has so far, then how much no walk has covered yet."""
+    found = f"{now.distinct:,} states, {now.generated:,} edges"
+    return f"{found}, {now.queue:,} {NOUNS[cover]} left" if now.depth else f"{found} so far, {now.seconds:.0f} s"
 
 
 def _unpaired(model: str) -> str:

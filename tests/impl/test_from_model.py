@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import ClassVar, Literal
 
 import pytest
 import yaml
 
+from holdfast.check.budget import Budget, Meter, Progress
 from holdfast.cli.app import main
 from impl.bridge.edge_cover import EdgeCover
 from impl.bridge.nearest_edge import Missing, NearestEdge
@@ -204,6 +206,26 @@ def test_command_refuses_a_folder_with_files(tmp_path: Path, capsys: Captured) -
     assert "controller_tables: this model is not paired with the controller" in capsys.readouterr().err
     assert main(["scenario", "from-model", "ownership", "--out", str(tmp_path / "old.yaml" / "new")]) == 2
     assert "old.yaml is a file, and no folder; name another folder" in capsys.readouterr().err
+
+
+def test_command_stops_at_a_limit(tmp_path: Path, capsys: Captured) -> None:
+    """A limit ends the work with exit code 20 and one line that names it; no folder is made."""
+    words = ["scenario", "from-model", "cancellation", "--out", str(tmp_path / "new"), "--budget", "10states"]
+    assert main(words) == 20
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "no suite is made: a limit was exceeded (states: more than 10)" in line
+    assert not (tmp_path / "new").exists()
+
+
+def test_progress_is_told() -> None:
+    """The meter hears of the states and edges while the graph grows, then of the goals that are left."""
+    told: list[Progress] = []
+    meter = Meter(Budget(), told.append, clock=count().__next__, memory=lambda: 0)
+    graph = RequestGraph(OneNode(), meter)
+    assert told
+    assert {now.depth for now in told} == {0}
+    graph.look(7)
+    assert (told[-1].depth, told[-1].generated, told[-1].queue) == (1, len(graph.edges), 7)
 
 
 def test_command_tells_what_it_does_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
