@@ -79,7 +79,7 @@ def scenario_of(line: str, model: str | None = None) -> CounterexampleFile:
         raise UsageError(f"{trace.target}: {problem}; name the model with --model")
     if trace.target not in (*PAIRINGS, route_epochs.MODEL):
         known = ", ".join(sorted({each.name for each in PAIRINGS.values()} | {route_epochs.MODEL}))
-        raise UsageError(f"{trace.target}: this model is not paired with the controller; those that are: {known}")
+        raise UsageError(f"{trace.target}: no pairing runs this model beside the controller; name one of {known}")
     followed = [name for name in trace.variants if name in FOLLOWED]
     system = load_variant(trace.target, followed)
     own = own_rules(trace.removed, trace.variants)

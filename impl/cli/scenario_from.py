@@ -119,7 +119,7 @@ def _progress(now: Progress, cover: Goal) -> str:
 def _unpaired(model: str) -> str:
     """Why there is no suite of a model: it is not paired with a controller, or it does not exist."""
     if model in model_names():
-        return f"{model}: this model is not paired with the controller; those that are: {', '.join(sorted(PAIRINGS))}"
+        return f"{model}: no pairing runs this model beside the controller; name one of {', '.join(sorted(PAIRINGS))}"
     return unknown("model", model, sorted(PAIRINGS))
 
 

@@ -17,7 +17,7 @@ from impl.bridge.edge_cover import EdgeCover
 from impl.bridge.nearest_edge import Missing, NearestEdge
 from impl.bridge.ownership import OwnershipPairing
 from impl.bridge.pair_cover import PairCover
-from impl.bridge.paired_run import DisagreementError, PairedCall
+from impl.bridge.paired_run import DisagreementError, PairedCall, PairedRun
 from impl.bridge.pairing import Pairing
 from impl.bridge.pairings import PAIRINGS
 from impl.bridge.request import OperationRequest
@@ -26,6 +26,7 @@ from impl.bridge.rule_goals import rule_goals
 from impl.bridge.statement import Statement, document
 from impl.bridge.suite import ScenarioSuite, suite_of
 from impl.controller.view import Profile
+from impl.errors import E
 from impl.rules import without
 from impl.scenario.language import read_text
 from impl.scenario.runner import run
@@ -132,6 +133,27 @@ def test_an_edge_that_nothing_leads_to_is_told() -> None:
     assert list(cover.missing) == [key]
 
 
+def test_an_election_may_complete_a_reassignment() -> None:
+    """EL-08: the first replica does not lead, so the election succeeds; what is due is done, and the leader stays."""
+    kraft = PAIRINGS["kraft"].of_scope("tiny")
+    calls = [
+        *(("reassign", (1, 1)), ("expand", (1,)), ("reassign", (0, 0)), ("fence", (0,)), ("fence", (1,))),
+        *(("reassign", (1, 0)), ("unfence", (0,)), ("prefer", ())),
+    ]
+    for start in kraft.starts:
+        run = PairedRun(kraft, start)
+        facts = kraft.of_model(run.cells)
+        if facts["replicas"] == (2,) and facts["unclean"]:
+            break
+    seen = []
+    for action, values in calls:
+        answer = run.take(PairedCall(action, values))
+        seen.append([kraft.of_model(run.cells)[name] for name in ("replicas", "leader")])
+    assert seen[-2:] == [[(1, 0), 0], [(0,), 0]]
+    assert answer is not None
+    assert answer.error is E.NONE
+
+
 def test_no_suite_of_a_faulty_controller() -> None:
     """A controller that lacks a rule differs from the model while a suite is made."""
     with without("CK-01.flag"), pytest.raises(DisagreementError):
@@ -203,7 +225,7 @@ def test_command_refuses_a_folder_with_files(tmp_path: Path, capsys: Captured) -
     assert main(["scenario", "from-model", "ownersip", "--out", str(tmp_path / "new")]) == 2
     assert "ownership" in capsys.readouterr().err
     assert main(["scenario", "from-model", "controller_tables", "--out", str(tmp_path / "new")]) == 2
-    assert "controller_tables: this model is not paired with the controller" in capsys.readouterr().err
+    assert "controller_tables: no pairing runs this model beside the controller" in capsys.readouterr().err
     assert main(["scenario", "from-model", "ownership", "--out", str(tmp_path / "old.yaml" / "new")]) == 2
     assert "old.yaml is a file, and no folder; name another folder" in capsys.readouterr().err
 

@@ -215,7 +215,8 @@ def test_model_without_pairing_is_refused() -> None:
     """A run of a model that says nothing of the controller is refused, with the models that do."""
     found = LINE.findall((PAGES / "AM-03.md").read_text(encoding="utf-8"))
     with pytest.raises(
-        UsageError, match=r"wal: this model is not paired with the controller; .* cancellation, fast_close, ownership"
+        UsageError,
+        match=r"wal: no pairing runs this model .* cancellation, fast_close, ownership",
     ):
         scenario_of(found[0])
 
