@@ -14,7 +14,7 @@ from impl.errors import E
 USUAL = 1_000
 """The number of records that a poll asks for, unless another number is named."""
 WHOLE = 1 << 40
-"""More records than any partition has: a poll that asks for so many reads the partition to its end."""
+"""More records than any partition has. A poll with this limit reads a partition to its end."""
 FINAL_ERRORS = frozenset({E.OFFSET_OUT_OF_RANGE_BOUNDS, E.INVALID_REQUEST})
 """The refusals that a repetition would get again."""
 

@@ -111,12 +111,18 @@ def test_nothing_disarms_a_timer_that_has_fired() -> None:
     assert [record.leader for record in append.batch.records if isinstance(record, r.PartitionChange)] == [1]
 
 
-def test_a_controller_that_does_not_lead_drops_its_timers() -> None:
-    """EL-06: as built timers stay in memory, and are dropped when they fire on a controller that does not lead."""
+def moved_as_built() -> Controller:
+    """A controller whose timer as built runs since a move at 0."""
     controller = leader(Profile(timer="automq"), moving(Profile()).log.batches)
     controller.handle(wire.Request(9, 1, wire.AlterReassignments({"t": {0: (1,)}})), 0)
     controller.handle(wire.CommitNotice(1, controller.log.end), 0)
     assert controller.timers.armed
+    return controller
+
+
+def test_a_controller_that_does_not_lead_drops_its_timers() -> None:
+    """EL-06: as built timers stay in memory, and are dropped when they fire on a controller that does not lead."""
+    controller = moved_as_built()
     controller.handle(wire.ResignationNotice(2), 0)
     assert controller.handle(wire.WakeNotice(), 20_000) == [wire.Wake(21_000)]
     assert not controller.timers.armed
@@ -124,10 +130,7 @@ def test_a_controller_that_does_not_lead_drops_its_timers() -> None:
 
 def test_a_timer_that_fires_before_the_next_lead_is_dropped() -> None:
     """EL-06: it fires while the controller does not lead, and the controller leads again before its next wake."""
-    controller = leader(Profile(timer="automq"), moving(Profile()).log.batches)
-    controller.handle(wire.Request(9, 1, wire.AlterReassignments({"t": {0: (1,)}})), 0)
-    controller.handle(wire.CommitNotice(1, controller.log.end), 0)
-    assert controller.timers.armed
+    controller = moved_as_built()
     controller.handle(wire.ResignationNotice(2), 5_000)
     controller.handle(wire.ElectionNotice(3), 10_400)
     assert _wake(controller, 10_900) == []

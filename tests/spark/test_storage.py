@@ -66,6 +66,7 @@ def test_a_folder_lists_its_own_files(place: FileStorage) -> None:
     for path in ("runs/10", "runs/9", "runs/deep/1", "top"):
         place.write(path, b"")
     assert (place.list("runs"), place.list(""), place.list("none")) == (["10", "9"], ["top"], [])
+    assert [name.rstrip("/") for name in place.unlisted()] == ["runs"]
     place.delete("runs/9")
     place.delete("runs/9")
     assert place.list("runs") == ["10"]
