@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+from pathlib import Path
 
 from holdfast.ir.errors import Place, UsageError
 from holdfast.ir.variants import load_variant
@@ -12,7 +14,7 @@ from holdfast.runs.loading import open_trace
 from holdfast.trace.text import count
 from holdfast.trace.trace import Trace
 from spark.campaign.config import Config
-from spark.campaign.findings import Finding
+from spark.campaign.findings import Finding, ShrunkRun
 from spark.campaign.summary import Summary
 from spark.campaign.text import answer
 
@@ -118,10 +120,19 @@ def _case(summary: Summary, finding: Finding) -> Case:
         name=f"{finding.property} {finding.signature}",
         kind=summary.kind,
         sentence=finding.property,
-        at=Place(file, 1),
+        at=_place(summary.kind, file, shrunk),
         status="failed",
         message=f"{finding.action}, in {finding.times:,} of {count(summary.runs, 'run')}",
         text="" if shrunk is None else f"{shrunk.sentence}\n{shrunk.text}{logs}",
         replay=None if shrunk is None else shrunk.replay,
         fingerprint=fingerprint("campaign", finding.property, finding.action, *finding.state),
     )
+
+
+def _place(kind: str, file: str, shrunk: ShrunkRun | None) -> Place:
+    """The line of a log that its sentence names, or else the first line of the file."""
+    line = 1
+    if kind == "log" and shrunk is not None:
+        named = re.search(rf"{re.escape(Path(file).name)}:(\d+)", shrunk.sentence)
+        line = int(named[1]) if named else line
+    return Place(file, line)

@@ -115,6 +115,19 @@ def test_a_finding_is_repeated_by_conform(holdfast: Run, logs: Path, tmp_path: P
         assert finding.shrunk.sentence in said
 
 
+def test_a_report_places_a_finding_at_its_line(holdfast: Run, logs: Path, tmp_path: Path) -> None:
+    """In SARIF a finding of a log is on the line that its sentence names, which is not the first."""
+    holdfast(*run_words(logs, tmp_path / "a", "--sarif", tmp_path / "r.sarif"))
+    [run] = json.loads((tmp_path / "r.sarif").read_text(encoding="utf-8"))["runs"]
+
+    sentences = [finding.shrunk.sentence for finding in summarise(place(tmp_path / "a")).findings if finding.shrunk]
+    for sentence, result in zip(sentences, run["results"], strict=True):
+        [location] = result["locations"]
+        at = location["physicalLocation"]
+        assert at["region"]["startLine"] > 1
+        assert f"{Path(at['artifactLocation']['uri']).name}:{at['region']['startLine']}" in sentence
+
+
 def test_tables_of_logs_can_be_resumed_and_shown(holdfast: Run, logs: Path, tmp_path: Path) -> None:
     """A campaign over logs goes on after its last unit is gone, writes the same tables, and has a page."""
     ran = holdfast(*run_words(logs, tmp_path / "a"))
