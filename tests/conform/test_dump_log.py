@@ -50,9 +50,7 @@ def test_a_dump_conforms(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert conform(tmp_path, segment(0, *OPENED)) == 0
     text = capsys.readouterr().out
     assert "conforms: ControllerTables allows all 3 events" in text
-    assert (
-        "5 records were divided into operations; 1 others say nothing about the model: FEATURE_LEVEL_RECORD 1" in text
-    )
+    assert "5 records were divided into operations; not about the model: 1 (FEATURE_LEVEL_RECORD 1)" in text
     assert "requests that the controller refused" in text
 
 
@@ -144,6 +142,16 @@ def test_the_begin_of_a_dump_has_a_run(tmp_path: Path, capsys: pytest.CaptureFix
     out = capsys.readouterr().out
     line = next(line for line in out.splitlines() if line.startswith("replay: "))
     assert main(["replay", line.split("'")[1]]) == 0
+
+
+def test_records_that_do_not_fit_have_a_run_before_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The run to the records that are no operation is written and can be replayed, and the log stays impossible."""
+    log = segment(0, *OPENED, batch(7, stream(3, 0, 0)), batch(8, range_of(3, 0)))
+    assert conform(tmp_path, log, more=("--run", str(tmp_path / "prefix.py"))) == 12
+    out = capsys.readouterr().out
+    line = next(line for line in out.splitlines() if line.startswith("replay: "))
+    assert main(["replay", line.split("'")[1]]) == 0
+    assert "close(s=s1" in capsys.readouterr().out
 
 
 def test_only_a_snapshot_sets_the_state(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

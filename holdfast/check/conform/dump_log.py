@@ -156,7 +156,7 @@ class DumpLog(Log):
         read, passed = self._read.total(), self._ignored.total()
         kinds = ", ".join(f"{name} {count:,}" for name, count in self._ignored.most_common(SHOWN))
         more = ", …" if len(self._ignored) > SHOWN else ""
-        others = f"; {passed:,} others say nothing about the model: {kinds}{more}" if passed else ""
+        others = f"; not about the model: {passed:,} ({kinds}{more})" if passed else ""
         yield f"{read:,} records were divided into operations{others}"
         for text in self._mapping.unseen:
             yield f"not in a dump, and so not judged: {text}"
