@@ -7,7 +7,7 @@ import os
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import attrs
@@ -44,6 +44,15 @@ KEEP = 20_000
 
 PLACE = re.compile(r"\A\S+?:(?:\d+:)* ")
 """The place at the begin of an error: FILE, FILE:LINE or FILE:LINE:COLUMN."""
+
+QUOTED = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\Z)')
+"""A value of a log in an error. A long one is cut off, and has no second quote."""
+
+NUMBER = re.compile(r"(?<!\w)\d+")
+"""A number in an error. A digit within a word belongs to a name, such as that of a record."""
+
+KINDS = 2
+"""Raised if logs are told apart in another way, so that no campaign has findings of both kinds."""
 
 
 @attrs.frozen
@@ -93,9 +102,9 @@ class LogTarget:
         return cls(system, others, given, options, config.variants, storage, names)
 
     def header(self) -> TargetHeader:
-        """The model, and a fingerprint of the model in its variants, of the mapping, and of the names of the logs."""
+        """The model, and a fingerprint of KINDS, the model in its variants, the mapping, and the names of the logs."""
         models = [each.fingerprint for each in (self.system, *self.others)]
-        parts = (*models, "" if self.mapping is None else self.mapping[0], *self.names)
+        parts = (str(KINDS), *models, "" if self.mapping is None else self.mapping[0], *self.names)
         return TargetHeader(
             kind="log",
             model=f"logs of {self.system.name}",
@@ -255,13 +264,13 @@ class ReadyLogs:
                 frames = self._frames[system.chosen]
                 options = JudgeOptions(hidden=tuple(self.mapping.hidden) if self.mapping is not None else ())
                 judgement = judge_log(frames.of(header.literals), log, options, Meter(Budget()))
-                return _of_judgement(system, judgement, self._without_places(judgement.reason or "", path))
+                return _of_judgement(system, judgement, self._kind(judgement.reason or "", path))
         except UnjudgedError as error:
             said = f"unknown: {error}"
             return LogAnswer(UNKNOWN, 0, "", (), said, said, Counter(), frozenset())
         except UsageError as error:
             said = str(error)
-            kind = self._without_places(said.partition(";")[0], path)
+            kind = self._kind(said, path).partition(";")[0]  # The remedy follows.
             return LogAnswer(DAMAGED, 0, kind, (), said, said, Counter(), frozenset())
 
     def _system(self, variants: tuple[str, ...]) -> System:
@@ -285,12 +294,15 @@ class ReadyLogs:
             )
         return found
 
-    def _without_places(self, said: str, path: str) -> str:
-        """A text about a log without numbers, the path of the copy (a random name), and the folder of the mapping."""
+    def _kind(self, said: str, path: str) -> str:
+        """What is wrong, in a text about a log, without its place.
+
+        Left out is what only this log has: numbers, values in quotes (such as names of hosts), the name of its copy.
+        """
         said = said.replace(path, "log")
         if self.mapping is not None:
             said = said.replace(self.mapping.file, Path(self.mapping.file).name)
-        return re.sub(r"\d+", "N", PLACE.sub("", said))
+        return NUMBER.sub("N", QUOTED.sub('"…"', PLACE.sub("", said)))
 
 
 def _of_judgement(system: System, judgement: Judgement, reason: str) -> LogAnswer:
@@ -303,10 +315,7 @@ def _of_judgement(system: System, judgement: Judgement, reason: str) -> LogAnswe
     if kind == IMPOSSIBLE and judgement.facts is not None and judgement.world is not None:
         action = judgement.facts.event.action
         first = next(iter(candidates(judgement.world, judgement.facts)), None)
-        # Without a rule, no state of the model has what the event shows; its numbers are not part of the kind.
-        said = "" if first is None else first.text
-        labels = labels_in(said, [rule.label for rule in system.rules])
-        state = labels or ((re.sub(r"\d+", "N", said),) if said else ())
+        state = () if first is None else (first.kind,)
     return LogAnswer(
         kind=kind,
         judged=judgement.judged,
@@ -317,12 +326,6 @@ def _of_judgement(system: System, judgement: Judgement, reason: str) -> LogAnswe
         seen=judgement.seen,
         decisive=frozenset(judgement.tally.decisive),
     )
-
-
-def labels_in(said: str, labels: Iterable[str]) -> tuple[str, ...]:
-    """Those of the labels of a model that a text names, sorted: CK-02 is not named by CK-02.epoch."""
-    found = (label for label in labels if re.search(rf"(?<![\w.-]){re.escape(label)}(?![\w-]|\.\w)", said))
-    return tuple(sorted(set(found)))
 
 
 def _named(answer: LogAnswer, path: str, name: str) -> LogAnswer:

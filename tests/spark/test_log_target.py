@@ -19,7 +19,7 @@ from impl.sim.check import Question, check
 from impl.sim.conformance.log import conform_log
 from impl.sim.options import Options
 from spark.campaign.config import Config, LogCollection
-from spark.campaign.log_target import LogTarget, labels_in
+from spark.campaign.log_target import LogTarget
 from spark.campaign.summary import Summary, summarise
 from spark.campaign.words import WORDS
 from spark.cluster.storage import FolderStorage, StorageError, open_storage
@@ -301,11 +301,28 @@ def test_logs_without_an_answer_are_named(holdfast: Run, tmp_path: Path, monkeyp
         (folder / "wrong").unlink(missing_ok=True)
 
 
-def test_labels_are_those_of_the_model() -> None:
-    """A label may have one letter before its number, and a label that begins another one is not found in it."""
-    labels = ("M-03", "CK-02", "CK-02.epoch_old")
-    assert labels_in("M-03 refuses move with ERROR", labels) == ("M-03",)
-    assert labels_in("CK-02.epoch_old refuses open, as AM-03 does", labels) == ("CK-02.epoch_old",)
+def test_logs_are_not_told_apart_by_what_only_one_of_them_has(holdfast: Run, tmp_path: Path) -> None:
+    """Names, numbers and values are no part of a kind: logs that are wrong alike are one finding, and none is lost."""
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    for number, name in enumerate(("a", 'b;"\\b', "c" * 200)):
+        header, event = (json.loads(line) for line in isolated().splitlines())
+        event["post"] |= {"active": {name: False}, "timer": False, "replica": name}
+        (folder / f"value{number}").write_text(text([header, {**event, "n": name, "source": name}]))
+        (folder / f"kind{number}").write_text(text([header, {**event, "action": "no", "source": name}]))
+        (folder / f"number{number}").write_text(text([header, {**event, "seq": name}]))
+    words = ["campaign", "run", "--target", "log", "--in", folder, "--model", "reassignment", "--out", tmp_path / "a"]
+    assert holdfast(*words).code == 12
+
+    found = {finding.logs: (finding.action, finding.state) for finding in summarise(place(tmp_path / "a")).findings}
+    assert found == {
+        ("kind0", "kind1", "kind2"): ("Reassignment has no action no", ()),
+        ("number0", "number1", "number2"): ('seq is "…"', ()),
+        ("value0", "value1", "value2"): (
+            "isolate",
+            ("leader, leader_epoch, replica after the step is another in the log",),
+        ),
+    }
 
 
 def test_logs_of_two_models_are_not_compared(holdfast: Run, logs: Path, tmp_path: Path) -> None:

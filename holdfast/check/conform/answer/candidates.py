@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import attrs
 
@@ -33,17 +34,32 @@ CELL = "wrong: the model (its effect), the code (the value it stored), or the lo
 class Candidate:
     """A reason, with the number of states in which it holds. ``at``: the guard of the model, if one refuses.
 
+    ``kind``: the label of this guard, or else the text without elements and values: reasons of one kind have one cause.
     ``blame``: for each of model, code and log, the mistake that it would have made.
     """
 
     text: str
+    kind: str
     blame: str
     states: int
     at: Place | None = None
 
 
-_Reason = tuple[str, str, Place | None]
-"""The text, the blame, and the place."""
+@attrs.frozen
+class _Reason:
+    """A candidate before its states are counted."""
+
+    text: str
+    kind: str
+    blame: str
+    at: Place | None = None
+
+
+class _Difference(NamedTuple):
+    """How a state differs from the log, and the kind of this reason; both are empty if it does not."""
+
+    text: str
+    kind: str
 
 
 def candidates(world: World, facts: Facts) -> list[Candidate]:
@@ -54,22 +70,22 @@ def candidates(world: World, facts: Facts) -> list[Candidate]:
     found: Counter[_Reason] = Counter()
     for state in itertools.islice(sorted(world.before), MOST):
         # Count each reason once a state, however many choices of arguments give it.
-        found.update({reason for reason in _reasons(world, trial, state) if reason[0]})
-    # Sets have no fixed order across processes, so ties are broken by the text.
-    ranked = sorted(found.items(), key=lambda each: (-each[1], each[0][0], str(each[0][2])))
-    return [Candidate(text, blame, count, at) for (text, blame, at), count in ranked]
+        found.update({reason for reason in _reasons(world, trial, state) if reason.text})
+    # Sets have no fixed order across processes. By the kind first: logs with other names then have the same order.
+    ranked = sorted(found.items(), key=lambda each: (-each[1], each[0].kind, each[0].text, str(each[0].at)))
+    return [Candidate(reason.text, reason.kind, reason.blame, count, reason.at) for reason, count in ranked]
 
 
 def _reasons(world: World, trial: EventTrial, state: bytes) -> Iterator[_Reason]:
     """The reasons against the event in one state, for each choice of its unknown arguments."""
     before = _differences(world, state, world.expected(trial.pre), "before the event")
-    if before:
-        yield before, CELL, None
+    if before.text:
+        yield _Reason(*before, CELL)
         return
     post = world.expected(trial.post)
     action, outcome = trial.action, trial.facts.event.outcome
     if action is None or (trial.own and world.cannot_judge(trial.facts)):
-        yield _differences(world, state, post, "after the event"), CELL, None
+        yield _Reason(*_differences(world, state, post, "after the event"), CELL)
         return
     for args in itertools.islice(world.completions(action, trial.facts), MOST):
         if trial.span is not None and outcome is None:
@@ -83,19 +99,22 @@ def _of_step(world: World, trial: EventTrial, action: Action, state: bytes, outc
     post = world.expected(trial.post)
     match outcome:
         case Refused(label, error, at) if logged in (None, UNKNOWN):
-            yield f"{label} refuses {action.name}{f' with {error}' if error else ''}", GUARD, at
+            yield _Reason(f"{label} refuses {action.name}{f' with {error}' if error else ''}", label, GUARD, at)
         case Refused(label, error, at) if error != logged:
-            yield f"{label} {f'answers {error}' if error else 'forbids the request'}, the log has {logged}", GUARD, at
+            answer = f"answers {error}" if error else "forbids the request"
+            yield _Reason(f"{label} {answer}, the log has {logged}", label, GUARD, at)
         case Refused():
-            yield _differences(world, state, post, "after the refusal"), CELL, None
+            yield _Reason(*_differences(world, state, post, "after the refusal"), CELL)
         case Taken() if logged not in (None, UNKNOWN):
-            yield f"the model allows {action.name}, the log has {logged}", FREE, action.at
+            said = f"the model allows {action.name}, the log has {logged}"
+            yield _Reason(said, said, FREE, action.at)
         case Taken(after):
-            yield _differences(world, after, post, "after the step"), CELL, None
+            yield _Reason(*_differences(world, after, post, "after the step"), CELL)
         case Cut(bound):
-            yield f"{action.name} counts {bound} past all numbers of the log", CELL, action.at
+            said = f"{action.name} counts {bound} past all numbers of the log"
+            yield _Reason(said, said, CELL, action.at)
     if logged == UNKNOWN:
-        yield _differences(world, state, post, "without the step"), CELL, None
+        yield _Reason(*_differences(world, state, post, "without the step"), CELL)
 
 
 def _of_span(world: World, trial: EventTrial, action: Action, state: bytes, args: Args) -> Iterator[_Reason]:
@@ -109,7 +128,7 @@ def _of_span(world: World, trial: EventTrial, action: Action, state: bytes, args
         outcome = step(state, args)
         after = None if code is None else counted_on(outcome, state, field, code)
         if after is None and isinstance(outcome, Refused):
-            yield f"{outcome.label} refuses {action.name} at {number}", GUARD, outcome.at
+            yield _Reason(f"{outcome.label} refuses {action.name} at {number}", outcome.label, GUARD, outcome.at)
             return
         if after is None:
             changed = (
@@ -118,26 +137,25 @@ def _of_span(world: World, trial: EventTrial, action: Action, state: bytes, args
                 else []
             )
             values = ", ".join(shown_code(world, field.type, each) for each in changed) or "nothing"
-            yield (
-                f"{action.name} counts {field.name} on from {values} in the model and from {number} in the log",
-                CELL,
-                None,
-            )
+            counts = f"{action.name} counts {field.name} on from"
+            yield _Reason(f"{counts} {values} in the model and from {number} in the log", counts, CELL)
             return
         state = after
-    yield _differences(world, state, world.expected(trial.post), "after the span"), CELL, None
+    yield _Reason(*_differences(world, state, world.expected(trial.post), "after the span"), CELL)
 
 
 def _range(field: Field) -> range:
     return range(field.offset, field.offset + field.count)
 
 
-def _differences(world: World, state: bytes, expected: Iterable[Expected], when: str) -> str:
-    """The cells in which a state differs from the log; empty if there are none."""
+def _differences(world: World, state: bytes, expected: Iterable[Expected], when: str) -> _Difference:
+    """The cells in which a state differs from the log."""
     differing = [each for each in expected if state[each[0]] != each[1]]
     texts = [_difference(world, state, each, when) for each in differing[:CELLS]]
     more = [f"{len(differing) - CELLS} more cells differ"] if len(differing) > CELLS else []
-    return "; ".join([*texts, *more])
+    names = sorted({told.var.name for _, _, told in differing})
+    kind = f"{', '.join(names)} {when} is another in the log" if names else ""
+    return _Difference("; ".join([*texts, *more]), kind)
 
 
 def _difference(world: World, state: bytes, expected: Expected, when: str) -> str:
