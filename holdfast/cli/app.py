@@ -6,6 +6,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -93,7 +94,9 @@ VERBS = (
 # one verb lacks breaks no other.
 for verb in VERBS:
     app.command(f"holdfast.cli.{verb}:{verb}", name=verb)
-for found in entry_points(group="holdfast.verbs"):
+ADDED = tuple(entry_points(group="holdfast.verbs"))
+"""The verbs of packages beside this one."""
+for found in ADDED:
     app.command(found.value, name=found.name)
 
 
@@ -157,9 +160,13 @@ def _note_unused_cache() -> None:
 
 
 def _import_verbs() -> None:
-    """Import every verb of this package: the help of the command itself shows the first sentence of each."""
+    """Import every verb: the help of the command itself shows the first sentence of each."""
     for verb in VERBS:
         app[verb]
+    for found in ADDED:
+        # Without the extra of a verb the help still shows the verb's name.
+        with suppress(ImportError):
+            app[found.name]
 
 
 def _end(code: int, *problems: str) -> int:

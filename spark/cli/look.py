@@ -129,7 +129,7 @@ def report(
 
 
 def diff(a: str, b: str, /, *, s3: str | None = None) -> int:
-    """Compare two campaigns of a model: the findings and the coverage that only one of them has.
+    """Compare two campaigns of one target: the findings and the coverage that only one of them has.
 
     Ends 12 if the second campaign has a finding that the first lacks. Otherwise it ends 20 if the second lacks units or
     has runs without an answer, and 0 if not.

@@ -70,10 +70,18 @@ def test_a_verb_starts_without_the_others() -> None:
 
 
 def test_the_help_says_what_each_verb_does(holdfast: Run) -> None:
-    """The help of the command has a row for each verb, with a sentence."""
+    """The help of the command has a row for each verb, with a sentence, also for verbs of other packages."""
     shown = holdfast("--help").out
-    for verb in VERBS:
+    for verb in (*VERBS, "campaign", "cluster", "scenario", "simulate"):
         assert re.search(rf"^│ {verb} +[A-Z]", shown, re.MULTILINE), verb
+
+
+def test_the_help_needs_no_extra() -> None:
+    """If the module of a verb cannot be imported, the help has its name, and the sentences of the others."""
+    code = "import sys; sys.modules['impl.cli.simulate'] = None; from holdfast.cli.app import main; main(['--help'])"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert re.search(r"^│ simulate +│$", ran.stdout, re.MULTILINE)
+    assert re.search(r"^│ campaign +[A-Z]", ran.stdout, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
