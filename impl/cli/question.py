@@ -118,7 +118,8 @@ def _checked(option: str, what: str, names: tuple[str, ...], known: list[str]) -
     for name in names:
         if name not in known:
             message = unknown_id(what, name, known) if what == "label" else unknown(what, name, known)
-            # An id is similar to every other id, so few names are all listed.
-            listed = f"unknown {what} {name}; known: {', '.join(known)}"
-            raise UsageError(f"{option}: {listed if len(known) <= FEW else message}")
+            if len(known) <= FEW:
+                # An id is similar to every other id, so few names are all listed.
+                message = f"unknown {what} {name}; known: {', '.join(known)}"
+            raise UsageError(f"{option}: {message}")
     return tuple(dict.fromkeys(names))

@@ -23,7 +23,7 @@ ERRORS = {
 ELSEWHERE = {"error", "said", "problem", "message", "last", "text", "fault"}
 """Names at the end of a text that hold a whole message, which is judged where it is made."""
 
-MAKERS = {"unknown", "unknown_id", "_why", "_printable", "_message", "str"}
+MAKERS = {"unknown", "unknown_id", "_why", "_printable", "_message", "_too_small", "_unpaired", "str"}
 """Functions at the end of a text that return a message with its remedy."""
 
 WITHOUT = {"holdfast/trace/itf_values.py", "holdfast/trace/tla_values.py"}
