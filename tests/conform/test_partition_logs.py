@@ -75,7 +75,7 @@ def test_logs_conform(generation: Generation, version: str, tmp_path: Path) -> N
         # The controller takes a close of a process that has ended.
         ("G0", "legacy", 123, "CLOSE_STREAM:late"),
         # A process closes a stream whose open it never heard of.
-        ("G0", "V6", 71, "CLOSE_STREAM:stray"),
+        ("G0", "V6", 384, "CLOSE_STREAM:stray"),
         # G1 accepts a target that is in controlled shutdown.
         ("G1", "legacy", 116, "REASSIGN:leaving"),
         # A timer elects another broker while the source closes its last stream, so the source's request comes late.
