@@ -138,7 +138,8 @@ def _of_span(world: World, trial: EventTrial, action: Action, state: bytes, args
             )
             values = ", ".join(shown_code(world, field.type, each) for each in changed) or "nothing"
             counts = f"{action.name} counts {field.name} on from"
-            yield _Reason(f"{counts} {values} in the model and from {number} in the log", counts, CELL)
+            text = f"{counts} {values} in the model and from {number} in the log"
+            yield _Reason(text, f"{counts} another number", CELL)
             return
         state = after
     yield _Reason(*_differences(world, state, world.expected(trial.post), "after the span"), CELL)
