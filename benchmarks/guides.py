@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 import attrs
 import pyarrow as pa
 
-from spark.campaign.blind import ReachedKinds, compare_with_blind
+from spark.campaign.blind import CIRCUMSTANCES, ReachedKinds, compare_with_blind
 from spark.campaign.cluster_target import ClusterTarget
 from spark.campaign.config import CLUSTER, WAVE, ClusterOptions, Config, traces_per_unit
 from spark.campaign.engine import begin
@@ -23,7 +23,7 @@ from spark.campaign.summary import Summary, summarise
 from spark.campaign.work import UNITS, Assignment, run_units
 from spark.cluster.storage import FolderStorage
 
-SHOWN = ("moments", "pairs of events", "situations", "rules that decided", "kinds of image")
+SHOWN = ("moments", CIRCUMSTANCES, "pairs of events", "situations", "rules that decided", "kinds of image")
 """The kinds of things that are compared, as the page of a campaign names them."""
 
 

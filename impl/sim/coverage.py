@@ -48,6 +48,9 @@ The first decision of each rule is a moment, too: DECISION, the rule, and no eve
 is switched off would have decided something: LACK, the rule, and the last two events of the run, the earlier one first.
 """
 
+Circumstances = tuple[str, str]
+"""A situation of a stream, and the circumstances in which a run first reached it for this stream."""
+
 DECISION = "a rule decides"
 LACK = "a missing rule"
 
@@ -59,7 +62,7 @@ class RunCoverage(msgspec.Struct, frozen=True):
     how often one event followed another one of the same stream or partition. ``situations``: each with its key: the
     number of a stream or partition as clients know it, or -1. ``images``: the signatures of the kinds of images.
 
-    ``first_pairs`` and ``moments``: the virtual time at which the run first reached each pair and each moment.
+    ``first_pairs``, ``circumstances`` and ``moments``: the virtual time at which the run first reached each of them.
     """
 
     events: dict[str, int]
@@ -68,6 +71,7 @@ class RunCoverage(msgspec.Struct, frozen=True):
     situations: frozenset[tuple[str, int]]
     images: frozenset[int]
     first_pairs: dict[tuple[str, str], int]
+    circumstances: dict[Circumstances, int]
     moments: dict[Moment, int]
 
 
@@ -97,6 +101,7 @@ class _Reader:
         self._latest = "", ""
         """The last two steps of processes or requests to controllers, the earlier one first."""
         self._first_pairs: dict[tuple[str, str], int] = {}
+        self._circumstances: dict[Circumstances, int] = {}
         self._moments: dict[Moment, int] = {}
         self._marked: set[tuple[str, int]] = set()
         """The situations whose moments are kept. A situation of a stream has another name than one of a partition."""
@@ -132,6 +137,7 @@ class _Reader:
             situations=frozenset(of_streams | self._situations.of_partitions),
             images=frozenset(self._kinds.signatures),
             first_pairs=self._first_pairs,
+            circumstances=self._circumstances,
             moments=self._moments,
         )
 
@@ -189,7 +195,7 @@ class _Reader:
             self._follow(("stream", stream), kind)
 
     def _mark(self) -> None:
-        """Keep the moments of the situations that this event has reached."""
+        """Keep the circumstances and the moments of the situations that this event has reached."""
         situations = self._situations
         if len(situations.of_streams) + len(situations.of_partitions) == len(self._marked):
             return
@@ -197,6 +203,8 @@ class _Reader:
             for name, key in sorted(reached - self._marked):
                 if key != CLUSTER:
                     self._moments.setdefault((name, *self._last.get((kind, key), NOTHING)), self._now)
+        for name, stream in sorted(situations.of_streams - self._marked):
+            self._circumstances.setdefault((name, situations.circumstances(stream)), self._now)
         self._marked = situations.of_streams | situations.of_partitions
 
     def _follow(self, subject: tuple[str, int], name: str) -> None:

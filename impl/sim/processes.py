@@ -69,7 +69,11 @@ class ProcessTable:
 
     def is_fenced(self, process: str) -> bool:
         """Whether the metadata have fenced the broker of its node."""
-        return self._nodes.get(process) in self._fenced
+        return self.is_node_fenced(self._nodes.get(process, -1))
+
+    def is_node_fenced(self, node: int) -> bool:
+        """Whether the metadata have fenced the broker of a node."""
+        return node in self._fenced
 
     def is_paused(self, node: int) -> bool:
         """Whether a process of a node is paused."""

@@ -22,6 +22,9 @@ from impl.wire import (
     TrimStreams,
 )
 
+SERVED = ("no process serves it", "one process serves it", "several processes serve it")
+"""By the number of processes that serve a stream, the last one for more."""
+
 Reached = set[tuple[str, int]]
 """Situations, each with the stream, the partition or CLUSTER that it concerns."""
 
@@ -234,6 +237,26 @@ class SituationReader:
         body: Any = executed.request.body
         if not refused and self._opening.get(body.partition):
             self._partition("an election during an open", body.partition)
+
+    # Circumstances --------------------------------------------------------------------------------------------
+
+    def circumstances(self, stream: int) -> str:
+        """Who serves a stream now, whether a close waits, and what has become of its owner, who opened it last."""
+        found = [SERVED[min(len(self._processes.serving.get(stream, ())), len(SERVED) - 1)]]
+        if stream in self._closing:
+            found.append("a close waits")
+        if stream not in self._owners:
+            return ", ".join((*found, "no node has opened it"))
+        owner = self._owners[stream][-1]
+        if not self._processes.lives(owner):
+            found.append("no process of its owner lives")
+        if self._processes.is_paused(owner):
+            found.append("a process of its owner is paused")
+        if self._processes.is_node_fenced(owner):
+            found.append("its owner is fenced")
+        if self._recovering.get(owner):
+            found.append("its owner recovers")
+        return ", ".join(found)
 
     # What was reached -----------------------------------------------------------------------------------------
 

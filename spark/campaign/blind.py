@@ -10,6 +10,8 @@ from holdfast.ir.errors import UsageError
 from spark.campaign.difference import check_shrunk
 from spark.campaign.summary import Summary
 
+CIRCUMSTANCES = "situations in their circumstances"
+
 
 @attrs.frozen(kw_only=True)
 class ReachedKinds:
@@ -54,6 +56,7 @@ def compare_with_blind(guided: Summary, blind: Summary) -> BlindComparison:
         place=blind.name,
         rows=(
             _row("moments", *({each.name for each in summary.moments} for summary in both)),
+            _row(CIRCUMSTANCES, *({each.name for each in summary.circumstances} for summary in both)),
             _row("pairs of events", *({(pair.first, pair.second) for pair in summary.pairs} for summary in both)),
             _row("situations", *({each.name for each in summary.situations if each.runs} for summary in both)),
             _row(

@@ -24,7 +24,7 @@ from impl.oracles.verdict import Violation
 from impl.rules import guards, refused, sources
 from impl.sim.case_file import CaseError, case_of, labels, parse_case, text
 from impl.sim.check import CheckResult, Question, check
-from impl.sim.coverage import DECISION, LACK, Moment, RunCoverage, coverage_of, events
+from impl.sim.coverage import DECISION, LACK, Circumstances, Moment, RunCoverage, coverage_of, events
 from impl.sim.descent import ParentRun, descend
 from impl.sim.image_kinds import SIGNATURE_BITS
 from impl.sim.situation_names import TELLING, situations
@@ -232,6 +232,7 @@ class _Tally:
         self._question = question
         self._known = known
         self._kept: list[KeptRun] = []
+        self._circumstances: Counter[Circumstances] = Counter()
         self._moments: Counter[Moment] = Counter()
         self._runs = 0
         self._stops: dict[str, list[int]] = {HEALED: [], VIOLATED: [], NOT_JUDGED: []}
@@ -260,6 +261,7 @@ class _Tally:
         self._decided.update(checked.run.decided)
         self._rules_refused.update(rules_refused)
         self._images |= coverage.images
+        self._circumstances.update(coverage.circumstances.keys())
         self._moments.update(coverage.moments.keys())
         self._keep(number, checked, coverage)
         for name in {name for name, _ in coverage.situations}:
@@ -269,7 +271,11 @@ class _Tally:
         """Keep the run if it has reached a feature first."""
         if self._known is None:
             return
-        features: list[tuple[Feature, int]] = [*coverage.first_pairs.items(), *coverage.moments.items()]
+        features: list[tuple[Feature, int]] = [
+            *coverage.first_pairs.items(),
+            *coverage.circumstances.items(),
+            *coverage.moments.items(),
+        ]
         reached = tuple(sorted((feature, at) for feature, at in features if feature not in self._known))
         if reached:
             self._known.update(feature for feature, _ in reached)
@@ -300,6 +306,7 @@ class _Tally:
                 for name in situations(partitions=has_partitions)
                 if (runs := self._situations.get(name))
             ),
+            circumstances=tuple((*each, runs) for each, runs in sorted(self._circumstances.items())),
             moments=tuple((*moment, runs) for moment, runs in sorted(self._moments.items())),
             kept=tuple(self._kept),
         )

@@ -52,6 +52,7 @@ class CampaignDifference:
     pairs: OneSided
     witnesses: OneSided
     situations: OneSided
+    circumstances: OneSided
     moments: OneSided
     runs: tuple[int, int]
     complete: tuple[bool, bool]
@@ -92,6 +93,7 @@ def compare(a: Summary, b: Summary) -> CampaignDifference:
         pairs=_two([f"{p.first} then {p.second}" for p in a.pairs], [f"{p.first} then {p.second}" for p in b.pairs]),
         witnesses=_two([each.name for each in a.witnesses], [each.name for each in b.witnesses]),
         situations=_two([s.name for s in a.situations if s.runs], [s.name for s in b.situations if s.runs]),
+        circumstances=_two([each.name for each in a.circumstances], [each.name for each in b.circumstances]),
         moments=_two([moment.name for moment in a.moments], [moment.name for moment in b.moments]),
         runs=(a.runs, b.runs),
         complete=(a.is_complete, b.is_complete),
@@ -222,6 +224,7 @@ def _covered(found: CampaignDifference) -> Iterator[str]:
         "pairs": found.pairs,
         "reached": found.witnesses,
         "situations": found.situations,
+        "circumstances": found.circumstances,
         "moments": found.moments,
     }
     for name, two in kinds.items():

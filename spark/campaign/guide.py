@@ -1,10 +1,10 @@
 """The guide of a round of a campaign: the runs of earlier rounds of which new runs are made.
 
 A *round* is some units with consecutive numbers. In a guided campaign, a unit keeps each run that is the first to reach
-a *feature*: two events of one stream in a row, or a moment; the first decision of a rule is a moment, too. The guide of
-a round has, for each feature, the first of the kept runs that reached it (a *corpus*, as fuzzers say), and how often
-all runs did. It is made of the tables of the rounds before, in the order of the units, so it does not depend on when or
-where these ran.
+a *feature*: two events of one stream in a row, a situation in its circumstances, or a moment; the first decision of a
+rule is a moment, too. The guide of a round has, for each feature, the first of the kept runs that reached it (a
+*corpus*, as fuzzers say), and how often all runs did. It is made of the tables of the rounds before, in the order of
+the units, so it does not depend on when or where these ran.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from spark.cluster.storage import FileStorage
 
 Feature = tuple[str, ...]
-"""Two events, or a moment: a situation, the last event, and the event before; or a rule in place of the last event."""
+"""Two events; a situation and its circumstances; or a moment: a situation, the last event, and the event before.
+
+Of the moments of rules, the rule is in place of the last event.
+"""
 
 
 @attrs.frozen(kw_only=True)
@@ -152,6 +155,8 @@ def _reached(coverage: Row) -> Iterator[tuple[Feature, int]]:
     """The features that a unit reached, and how often."""
     for pair in coverage["pairs"]:
         yield (pair["first"], pair["second"]), pair["times"]
+    for each in coverage["circumstances"]:
+        yield (each["situation"], each["circumstances"]), each["runs"]
     for moment in coverage["moments"]:
         yield (moment["situation"], moment["event"], moment["before"]), moment["runs"]
 

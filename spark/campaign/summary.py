@@ -16,11 +16,11 @@ from holdfast.ir.errors import UsageError
 from holdfast.trace.text import configuration
 from spark.campaign.config import WAVE, Config
 from spark.campaign.findings import Finding, ShrunkRun, sighted, unanswered
-from spark.campaign.moments import MomentSum
 from spark.campaign.places import FINDINGS, case_command, unit_number, unit_path
 from spark.campaign.reading import CampaignHeader, Row, read_campaign, rows_of, units_of
 from spark.campaign.saturation import Growth, Saturation, StateGrowth
-from spark.campaign.words import DECIDING_RULE, NO_ANSWER, NOT_JUDGED, ROUND_LIMIT, WORDS, Words
+from spark.campaign.situations import CircumstancesSum, MomentSum, SituationSum, SituationSums
+from spark.campaign.words import NO_ANSWER, NOT_JUDGED, ROUND_LIMIT, WORDS, Words
 
 if TYPE_CHECKING:
     from spark.cluster.storage import FileStorage
@@ -75,16 +75,6 @@ class WitnessSum:
     steps: int
 
 
-@attrs.frozen
-class SituationSum:
-    """How many runs reached a situation, and the first of them; 0 and None if none did."""
-
-    name: str
-    runs: int
-    unit: int | None
-    run: int | None
-
-
 @attrs.frozen(kw_only=True)
 class Rates:
     """The speed of the units. A unit runs on one core; its time does not include the set-up of its worker.
@@ -135,6 +125,7 @@ class Summary:
     cuts: tuple[CutSum, ...]
     witnesses: tuple[WitnessSum, ...]
     situations: tuple[SituationSum, ...]
+    circumstances: tuple[CircumstancesSum, ...]
     moments: tuple[MomentSum, ...]
     findings: tuple[Finding, ...]
     signatures: int
@@ -238,8 +229,7 @@ def _with_command(place: str, asked: Config, row: Row) -> Row:
 class _Summing:
     def __init__(self, begun: CampaignHeader, units: int) -> None:
         self.actions = {name: [0, 0] for name in begun.actions}
-        self.situations = {name: SituationSum(name, 0, None, None) for name in begun.situations}
-        self.moments: dict[tuple[str, str, str], int] = {}
+        self.situations = SituationSums(begun.situations)
         self.rules: dict[tuple[str, str], list[int]] = {}
         self.pairs: dict[tuple[str, str], int] = {}
         self.cuts: dict[tuple[str, str], int] = {}
@@ -296,17 +286,7 @@ class _Summing:
             name = each["witness"]
             # The first entry stays: units come in order, so it is that of the first unit.
             self.witnesses.setdefault(name, WitnessSum(name, unit, each["run"], each["steps"]))
-        for each in coverage["situations"]:
-            old = self.situations.get(each["situation"])
-            new = SituationSum(each["situation"], each["runs"], unit, each["run"])
-            reached = attrs.evolve(old, runs=old.runs + new.runs) if old is not None and old.runs else new
-            self.situations[reached.name] = reached
-
-        for each in coverage["moments"]:
-            moment = each["situation"], each["event"], each["before"]
-            if each["situation"] == DECIDING_RULE:
-                continue  # The table of rules has it.
-            self.moments[moment] = self.moments.get(moment, 0) + each["runs"]
+        self.situations.add(unit, coverage)
 
     def _sight(self, unit: int, seed: int, sighting: Row) -> None:
         name = sighting["signature"]
@@ -356,8 +336,7 @@ class _Summing:
             ),
             "cuts": tuple(CutSum(*cut, self.cuts[cut]) for cut in _ordered(self.cuts, order)),
             "witnesses": tuple(self.witnesses[name] for name in sorted(self.witnesses)),
-            "situations": tuple(self.situations.values()),
-            "moments": tuple(MomentSum(*moment, self.moments[moment]) for moment in sorted(self.moments)),
+            **self.situations.sums(),
             "findings": tuple(sorted(findings, key=lambda finding: (-finding.times, finding.signature))),
             "signatures": len(self.findings),
             "unanswered": unanswered(self.logs),

@@ -20,7 +20,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-VERSION = 5
+VERSION = 6
 """The version of all schemas together. A change of any schema needs a new number; no folder mixes two versions."""
 
 ADDED: dict[int, dict[str, dict[str, Any]]] = {
@@ -30,6 +30,7 @@ ADDED: dict[int, dict[str, dict[str, Any]]] = {
         "coverage": {"situations": [], "moments": [], "kept": []},
         "findings": {"case": ""},
     },
+    6: {"coverage": {"circumstances": []}},
 }
 """By version: for each table its new columns, with the values that older tables stand for."""
 
@@ -120,6 +121,9 @@ COVERAGE = pa.schema(
         states=pa.binary(STATE_BITS // 8),
         # For each situation that runs of a cluster reached: how many did, and the number of the first one.
         situations=_rows(situation=TEXT, runs=NUMBER, run=NUMBER),
+        # For each situation of a stream, with its circumstances when a run first reached it for the stream: how many
+        # runs reached it so.
+        circumstances=_rows(situation=TEXT, circumstances=TEXT, runs=NUMBER),
         # For each situation of a stream or partition, with its last two events then (the earlier one is "before"): how
         # many runs reached it so. For each rule that decided something: in how many runs it did; the rule is "event".
         # For a removed rule that would have: the two events before then are "before".
@@ -129,7 +133,8 @@ COVERAGE = pa.schema(
         kept=_rows(
             run=NUMBER,
             case=pa.binary(),  # what repeats the run
-            # What it reached first (two events, or a moment), and the virtual time in milliseconds.
+            # What it reached first (two events, a situation in its circumstances, or a moment), and the virtual time in
+            # milliseconds.
             reached=_rows(feature=pa.list_(TEXT), at=NUMBER),
         ),
     )
@@ -188,11 +193,13 @@ def to_parquet(table: str, rows: Sequence[Mapping[str, Any]]) -> bytes:
 
 def with_added(table: str, row: Mapping[str, Any]) -> Mapping[str, Any]:
     """The row of a table with the columns that it lacks because an older version wrote it."""
-    names = list(row)
-    for tables in ADDED.values():
-        added = tables.get(table, {})
-        if names == [name for name in SCHEMAS[table].names if name not in added]:
-            return {**row, **added}
+    names = SCHEMAS[table].names
+    added: dict[str, Any] = {}
+    # The tables of a version lack what it and all later ones have added.
+    for version in sorted(ADDED, reverse=True):
+        added |= ADDED[version].get(table, {})
+        if list(row) == [name for name in names if name not in added]:
+            return {name: added[name] if name in added else row[name] for name in names}
     return row
 
 

@@ -149,6 +149,10 @@ def _figures(summary: Summary) -> Iterator[tuple[str, str]]:
         if summary.kind == "balancer":
             yield "kinds", sentence(summary.states)
             return
+        yield (
+            "circumstances",
+            f"{len(summary.circumstances):,}: a situation with who served its stream and what had become of its owner",
+        )
         yield "moments", f"{len(summary.moments):,}: a situation with the last two events of its stream or partition"
         yield "images", sentence(summary.states)
         return

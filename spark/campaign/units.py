@@ -65,6 +65,8 @@ class UnitResult:
     """A bit for each signature of a state that was met."""
     situations: tuple[tuple[str, int, int], ...] = ()
     """Name, runs, first run."""
+    circumstances: tuple[tuple[str, str, int], ...] = ()
+    """Situation, circumstances, runs."""
     moments: tuple[tuple[str, str, str, int], ...] = ()
     """Situation, last event, the event before, runs."""
     kept: tuple[KeptRun, ...] = ()

@@ -117,6 +117,7 @@ def coverage_row(unit: int, result: UnitResult) -> dict[str, Any]:
         "witnesses": _named(result.witnesses, "witness", "run", "steps"),
         "states": result.states,
         "situations": _named(result.situations, "situation", "runs", "run"),
+        "circumstances": _named(result.circumstances, "situation", "circumstances", "runs"),
         "moments": _named(result.moments, "situation", "event", "before", "runs"),
         "kept": [
             {"run": each.run, "case": each.case, "reached": _named(each.reached, "feature", "at")}

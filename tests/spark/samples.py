@@ -224,6 +224,7 @@ def _coverage(
         "witnesses": [{"witness": "handed_over", "run": 17 + unit, "steps": 6}],
         "states": np.packbits(bits, bitorder="little").tobytes(),
         "situations": [],
+        "circumstances": [],
         "moments": [],
         "kept": [],
     }

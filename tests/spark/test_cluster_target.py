@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -118,7 +119,7 @@ def test_shrinking_ends_after_a_number_of_steps(monkeypatch: pytest.MonkeyPatch)
 
 def test_requests_are_left_out() -> None:
     """Two wrong answers of one kind are one finding, however many items their requests have."""
-    coverage = RunCoverage({}, {}, {}, frozenset(), frozenset(), {}, {})
+    coverage = RunCoverage({}, {}, {}, frozenset(), frozenset(), {}, {}, {})
     one, two = (Violation("answers", -1, f"Trim: item {n} is wrong{REQUEST}({'1, ' * n})") for n in (1, 3))
     assert told_apart(one, coverage) == told_apart(two, coverage) == ("answers", "Trim: item N is wrong", ())
 
@@ -133,7 +134,7 @@ def test_findings_have_the_situations_of_their_stream() -> None:
             ("a recovery ends", 3),
         }
     )
-    coverage = RunCoverage({}, {}, {}, reached, frozenset(), {}, {})
+    coverage = RunCoverage({}, {}, {}, reached, frozenset(), {}, {}, {})
     found = {key: told_apart(Violation("log", key, "m"), coverage)[2] for key in (-1, 3, 4, 5)}
     assert found == {
         -1: (),
@@ -174,6 +175,9 @@ def test_the_page_shows_situations_and_timelines(broken: FolderStorage) -> None:
     page = render(summary)
     assert "VIOLATED" in page
     assert "<caption>Situations: how many runs reached each" in page
+    found = summary.circumstances[0]
+    row = f'<th scope="row">{found.situation}</th><td>{found.circumstances}</td><td class="number">{found.runs}</td>'
+    assert row in page
     assert f"holdfast simulate {broken.name}/{CASES}/" in page
     assert "scope" not in page.partition("<main")[0].partition("<h1>")[2]
 
@@ -184,6 +188,7 @@ def test_the_text_shows_what_was_covered(broken: FolderStorage) -> None:
     assert "cluster V6, 3 brokers, 4 clients, 2 streams, without ST-14: violated" in said.replace("\n  ", " ")
     assert "\n  situations " in said
     assert "\n  not reached " in said
+    assert re.search(rf"\n  circumstances +{len(summarise(broken).circumstances)}: a situation with ", said)
 
 
 # Tables -----------------------------------------------------------------------------------------------------------
@@ -300,6 +305,7 @@ def test_two_campaigns_of_clusters_are_compared(broken: FolderStorage, holdfast:
     assert ran.code == 12
     assert "\n  without " in ran.out
     assert "findings only in B" in ran.out
+    assert "\n  circumstances, " in ran.out
     assert "holdfast simulate " in ran.out
 
 

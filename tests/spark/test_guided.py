@@ -58,8 +58,9 @@ def coverage(storage: FolderStorage, unit: int) -> Any:
 
 
 def features(row: Any) -> set[tuple[str, ...]]:
-    """The pairs and moments that a unit reached."""
+    """The pairs, situations in their circumstances, and moments that a unit reached."""
     pairs = {(each["first"], each["second"]) for each in row["pairs"]}
+    pairs |= {(each["situation"], each["circumstances"]) for each in row["circumstances"]}
     return pairs | {(each["situation"], each["event"], each["before"]) for each in row["moments"]}
 
 
@@ -118,7 +119,7 @@ def test_a_guide_has_the_first_run_of_each_feature(guided: FolderStorage) -> Non
             first.setdefault(tuple(each["feature"]), (each["at"], run["case"]))
     assert {each.feature: (each.at, each.case) for each in guide.reached} == first
     times = sum(each["times"] for row in rows for each in row["pairs"])
-    times += sum(each["runs"] for row in rows for each in row["moments"])
+    times += sum(each["runs"] for row in rows for each in (*row["circumstances"], *row["moments"]))
     assert sum(each.times for each in guide.reached) == times
 
 

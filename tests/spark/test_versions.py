@@ -1,6 +1,7 @@
 """Folders of older versions of the tables are still read.
 
-``version3.json`` holds the files of such a folder, in base64: 300 runs of `ownership` without ST-14, from seed 1.
+``version3.json`` holds the files of such a folder, in base64: 300 runs of `ownership` without ST-14, from seed 1; and
+``version5.json`` those of a guided campaign of four clusters.
 """
 
 from __future__ import annotations
@@ -17,17 +18,32 @@ from spark.campaign.summary import summarise
 from tests.cli.running import Run
 from tests.spark.running import here, place
 
-FILES = Path(__file__).parent / "version3.json"
+HERE = Path(__file__).parent
+
+
+def unpacked(version: int, folder: Path) -> Path:
+    """A folder with tables of a version."""
+    for name, data in json.loads((HERE / f"version{version}.json").read_text(encoding="utf-8")).items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(base64.b64decode(data))
+    return folder
 
 
 @pytest.fixture
 def older(tmp_path: Path) -> Path:
     """A folder with tables of version 3."""
-    for name, data in json.loads(FILES.read_text(encoding="utf-8")).items():
-        path = tmp_path / "older" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(base64.b64decode(data))
-    return tmp_path / "older"
+    return unpacked(3, tmp_path / "older")
+
+
+def test_tables_of_clusters_are_added_up(tmp_path: Path) -> None:
+    """Tables of version 5 have situations and moments, and no circumstances."""
+    folder = unpacked(5, tmp_path / "older")
+    summary = summarise(place(folder))
+    assert (read_campaign(place(folder)).version, summary.kind, summary.runs) == (5, "cluster", 4)
+    assert summary.moments
+    assert any(each.runs for each in summary.situations)
+    assert summary.circumstances == ()
 
 
 def test_older_tables_are_added_up(older: Path) -> None:

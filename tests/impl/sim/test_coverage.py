@@ -21,7 +21,7 @@ from impl.sim.decisions import DecisionLog
 from impl.sim.event_log import AppendedBatch, Event, EventLog, ExecutedRequest, StoreEffect
 from impl.sim.image_kinds import ImageKinds, kind_of, signature_of
 from impl.sim.options import Options
-from impl.sim.situation_names import CLUSTER, SITUATIONS, situations
+from impl.sim.situation_names import CLUSTER, OF_STREAMS, SITUATIONS, situations
 from impl.store.interface import Put, PutResult
 from impl.wire import AlterReassignments, Body, GetOpeningStreams, ItemAnswer, OpenStreams, Request
 
@@ -220,6 +220,69 @@ def test_runs_reach_most_situations() -> None:
     assert len(reached) >= 14
 
 
+# Circumstances ----------------------------------------------------------------------------------------------------
+
+OPENED_BY_1 = executed(
+    "b1.0", OpenStreams(1, 1, ()), post=((7, SimpleNamespace(epoch=1), SimpleNamespace(node=1), None),)
+)
+REFUSED = executed("b2.0", OpenStreams(2, 1, ()), E.STREAM_FENCED, ((7, None, None, None),))
+CLOSE = step("b1.0", "send_close", stream=7, epoch=1, end=3)
+OWNED = FIRST, OPENED_BY_1
+
+CIRCUMSTANCES: dict[str, tuple[Event, ...]] = {
+    "no process serves it, no node has opened it": (),
+    "one process serves it, no node has opened it": (FIRST, SERVE),
+    "no process serves it": OWNED,
+    "one process serves it": (*OWNED, SERVE),
+    "several processes serve it": (*OWNED, SERVE, start("b2.0", 2, 10), OTHER),
+    "no process serves it, a close waits": (*OWNED, SERVE, CLOSE),
+    "no process serves it, no process of its owner lives": (*OWNED, SERVE, (0, "b1.0", "crash", {})),
+    "one process serves it, a process of its owner is paused": (*OWNED, SERVE, (0, "b1.0", "pause", {})),
+    "one process serves it, its owner is fenced": (*OWNED, SERVE, batch(BrokerRegistration(1, "fenced"))),
+    "no process serves it, its owner recovers": (*OWNED, executed("b1.0", GetOpeningStreams(1, 1))),
+    "no process serves it, no process of its owner lives, its owner is fenced": (
+        *(*OWNED, (0, "b1.0", "halt", {}), batch(BrokerRegistration(1, "fenced"))),
+    ),
+}
+"""By the circumstances of a refused open: the events before it."""
+
+
+@pytest.mark.parametrize("circumstances", CIRCUMSTANCES)
+def test_a_situation_has_its_circumstances(circumstances: str) -> None:
+    """They are those of the stream after the event that reaches the situation."""
+    found = covered(*CIRCUMSTANCES[circumstances], REFUSED).circumstances
+    assert ("an open is refused", circumstances) in found
+    assert len([name for name, _ in found if name == "an open is refused"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("events", "usual"),
+    [
+        ((*OWNED, SERVE, (0, "b1.0", "pause", {}), (0, "b1.0", "resume", {})), "one process serves it"),
+        ((*OWNED, batch(BrokerRegistration(1, "fenced"), BrokerRegistration(1, "active"))), "no process serves it"),
+        (
+            (*OWNED, executed("b1.0", GetOpeningStreams(1, 1)), step("b1.0", "reset_wal")),
+            "no process serves it",
+        ),
+        (
+            (*OWNED, executed("b2.0", OpenStreams(2, 1, ()), post=OPENED), (0, "b1.0", "crash", {})),
+            "no process serves it",
+        ),
+    ],
+    ids=["resumed", "unfenced", "recovered", "another owner"],
+)
+def test_circumstances_pass(events: tuple[Event, ...], usual: str) -> None:
+    """What has ended is no circumstance any more, and only the newest owner counts."""
+    found = covered(start("b2.0", 2, 10), *events, REFUSED).circumstances
+    assert ("an open is refused", usual) in found
+
+
+def test_circumstances_are_those_of_the_first_time() -> None:
+    """A situation that a run reaches again for the same stream has no more circumstances; the first time counts."""
+    timed = [(time, *event[1:]) for time, event in enumerate((*OWNED, REFUSED, SERVE, REFUSED))]
+    assert covered(*timed).circumstances == {("an open is refused", "no process serves it"): 2}
+
+
 # Moments ----------------------------------------------------------------------------------------------------------
 
 
@@ -247,9 +310,12 @@ def test_moments_are_those_of_reached_situations(partitions: int) -> None:
     found = coverage_of(checked.run)
     assert {name for name, key in found.situations if key != CLUSTER} <= {name for name, *_ in found.moments}
     assert {name for name, *_ in found.moments} <= {*SITUATIONS, DECISION}
+    assert {name for name, _ in found.circumstances} <= {name for name, *_ in found.moments} & set(OF_STREAMS)
+    assert {name for name, key in found.situations} & set(OF_STREAMS) <= {name for name, _ in found.circumstances}
     assert set(found.first_pairs) == set(found.pairs)
     begin, end = checked.run.log.events[0][0], checked.run.log.events[-1][0]
     times = [at for (name, *_), at in found.moments.items() if name != DECISION]
+    times += found.circumstances.values()
     assert all(begin <= at <= end for at in (*times, *found.first_pairs.values()))
 
 
