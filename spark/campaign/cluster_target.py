@@ -271,11 +271,9 @@ class _Tally:
         """Keep the run if it has reached a feature first."""
         if self._known is None:
             return
-        features: list[tuple[Feature, int]] = [
-            *coverage.first_pairs.items(),
-            *coverage.circumstances.items(),
-            *coverage.moments.items(),
-        ]
+        features: list[tuple[Feature, int]] = [*coverage.first_pairs.items(), *coverage.moments.items()]
+        if not self._question.without:
+            features += coverage.circumstances.items()
         reached = tuple(sorted((feature, at) for feature, at in features if feature not in self._known))
         if reached:
             self._known.update(feature for feature, _ in reached)

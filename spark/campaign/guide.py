@@ -2,9 +2,12 @@
 
 A *round* is some units with consecutive numbers. In a guided campaign, a unit keeps each run that is the first to reach
 a *feature*: two events of one stream in a row, a situation in its circumstances, or a moment; the first decision of a
-rule is a moment, too. The guide of a round has, for each feature, the first of the kept runs that reached it (a
-*corpus*, as fuzzers say), and how often all runs did. It is made of the tables of the rounds before, in the order of
-the units, so it does not depend on when or where these ran.
+rule is a moment, too. If a rule is switched off, circumstances are no features: they would take half of the parents
+from those that come near to where the rule decides.
+
+The guide of a round has, for each feature, the first of the kept runs that reached it (a *corpus*, as fuzzers say), and
+how often all runs did. It is made of the tables of the rounds before, in the order of the units, so it does not depend
+on when or where these ran.
 """
 
 from __future__ import annotations
@@ -116,7 +119,7 @@ class GuideBook:
     """Reads the tables of a campaign, and makes the guides of its rounds."""
 
     def __init__(self, storage: FileStorage, *, seeks_lack: bool = False) -> None:
-        """``seeks_lack``: that of the guides."""
+        """``seeks_lack``: that of the guides. The units kept their runs accordingly (``Config.removed``)."""
         self.storage, self._seeks_lack = storage, seeks_lack
         self._units = 0
         """The number of units that were read."""
@@ -144,21 +147,20 @@ class GuideBook:
         return self._guide
 
     def _add(self, coverage: Row) -> None:
-        for feature, times in _reached(coverage):
+        for feature, times in self._reached(coverage):
             self._times[feature] = self._times.get(feature, 0) + times
         for kept in coverage["kept"]:
             for each in kept["reached"]:
                 self._first.setdefault(tuple(each["feature"]), (kept["case"], each["at"]))
 
-
-def _reached(coverage: Row) -> Iterator[tuple[Feature, int]]:
-    """The features that a unit reached, and how often."""
-    for pair in coverage["pairs"]:
-        yield (pair["first"], pair["second"]), pair["times"]
-    for each in coverage["circumstances"]:
-        yield (each["situation"], each["circumstances"]), each["runs"]
-    for moment in coverage["moments"]:
-        yield (moment["situation"], moment["event"], moment["before"]), moment["runs"]
+    def _reached(self, coverage: Row) -> Iterator[tuple[Feature, int]]:
+        """The features that a unit reached, and how often."""
+        for pair in coverage["pairs"]:
+            yield (pair["first"], pair["second"]), pair["times"]
+        for each in () if self._seeks_lack else coverage["circumstances"]:
+            yield (each["situation"], each["circumstances"]), each["runs"]
+        for moment in coverage["moments"]:
+            yield (moment["situation"], moment["event"], moment["before"]), moment["runs"]
 
 
 _books: dict[tuple[str, str, bytes], GuideBook] = {}

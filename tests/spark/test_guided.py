@@ -90,6 +90,17 @@ def test_units_keep_the_runs_that_reach_something_first(guided: FolderStorage) -
         known |= features(rows[0]) | features(rows[1])
 
 
+def test_circumstances_guide_no_search_for_a_lack(tmp_path: Path) -> None:
+    """Where a rule is switched off they are counted, but no run is kept for them, and none is a parent by them."""
+    storage = ran_clusters(tmp_path / "a", attrs.evolve(ASKED, removed=("CS-24",), traces=8))
+    rows = [coverage(storage, unit) for unit in range(4)]
+    circumstances = {(each["situation"], each["circumstances"]) for row in rows for each in row["circumstances"]}
+    assert circumstances
+    kept = {tuple(each["feature"]) for row in rows for run in row["kept"] for each in run["reached"]}
+    found = set().union(*map(features, rows)) - circumstances
+    assert kept == found == GuideBook(storage, seeks_lack=True).before(4).features
+
+
 def test_a_blind_campaign_keeps_no_run(tmp_path: Path) -> None:
     """Without --guided no run is kept, so the tables stay small."""
     blind = ran_clusters(tmp_path / "blind", attrs.evolve(ASKED, guided=False, traces=2))
