@@ -118,9 +118,13 @@ def test_a_finding_is_repeated_by_conform(holdfast: Run, logs: Path, tmp_path: P
 def test_a_report_places_a_finding_at_its_line(holdfast: Run, logs: Path, tmp_path: Path) -> None:
     """In SARIF a finding of a log is on the line that its sentence names, which is not the first."""
     holdfast(*run_words(logs, tmp_path / "a", "--sarif", tmp_path / "r.sarif"))
-    [run] = json.loads((tmp_path / "r.sarif").read_text(encoding="utf-8"))["runs"]
+    assert_lines(tmp_path / "r.sarif", summarise(place(tmp_path / "a")))
 
-    sentences = [finding.shrunk.sentence for finding in summarise(place(tmp_path / "a")).findings if finding.shrunk]
+
+def assert_lines(sarif: Path, summary: Summary) -> None:
+    """Each finding is on the line of its log that its sentence names."""
+    [run] = json.loads(sarif.read_text(encoding="utf-8"))["runs"]
+    sentences = [finding.shrunk.sentence for finding in summary.findings if finding.shrunk]
     for sentence, result in zip(sentences, run["results"], strict=True):
         [location] = result["locations"]
         at = location["physicalLocation"]
@@ -337,18 +341,19 @@ def test_logs_of_two_models_are_not_compared(holdfast: Run, logs: Path, tmp_path
 
 
 def test_logs_in_a_bucket_are_judged(holdfast: Run, s3: str, keys: tuple[str, str], logs: Path, tmp_path: Path) -> None:
-    """Logs in a bucket give the findings of logs in a folder."""
+    """Logs in a bucket give the findings of logs in a folder, at the same lines."""
     client = boto3.client("s3", endpoint_url=s3, region_name="us-east-1")
     client.create_bucket(Bucket="logs")
     bucket = open_storage("s3://logs/a", s3)
     for path in logs.iterdir():
         bucket.write(path.name, path.read_bytes())
-    ran = holdfast(*run_words("s3://logs/a", tmp_path / "a", "--s3", s3))
+    ran = holdfast(*run_words("s3://logs/a", tmp_path / "a", "--s3", s3, "--sarif", tmp_path / "r.sarif"))
     summary = summarise(place(tmp_path / "a"))
     assert ran.code == 12
     assert _names(summary, "damaged") | _names(summary, "impossible") == {
         path.name for path in logs.iterdir() if not path.name.startswith("good")
     }
+    assert_lines(tmp_path / "r.sarif", summary)
     assert not [key for key in keys if key in ran.out + ran.err]
 
 
