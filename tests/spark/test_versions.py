@@ -15,10 +15,12 @@ import pytest
 import spark.cli.run
 from spark.campaign.reading import read_campaign
 from spark.campaign.summary import summarise
+from spark.campaign.tables import OLDEST, VERSION
 from tests.cli.running import Run
 from tests.spark.running import here, place
 
 HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
 
 
 def unpacked(version: int, folder: Path) -> Path:
@@ -68,6 +70,12 @@ def test_older_tables_have_a_page(holdfast: Run, older: Path, tmp_path: Path) ->
     """A page is made of tables of version 3."""
     assert holdfast("campaign", "report", older, "--html", tmp_path / "page.html").code == 0
     assert "one_owner" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_the_page_names_the_versions() -> None:
+    """The page of campaigns says which version is written, and which are read."""
+    page = (ROOT / "docs" / "campaign.md").read_text(encoding="utf-8")
+    assert f"The tables have version {VERSION}. Folders of versions {OLDEST} to {VERSION - 1} are read" in page
 
 
 def test_older_tables_are_not_continued(holdfast: Run, older: Path, monkeypatch: pytest.MonkeyPatch) -> None:
