@@ -16,7 +16,7 @@ from impl.metadata.log import MetadataBatch
 from impl.records import BrokerRegistration, NodeWALMetadata, Range, S3Stream, StreamState
 from impl.rules import decided
 from impl.sim.check import CheckResult, Question, check
-from impl.sim.coverage import DECISION, LACK, coverage_of, events
+from impl.sim.coverage import DECISION, EVENTS, LACK, coverage_of, events
 from impl.sim.decisions import DecisionLog
 from impl.sim.event_log import AppendedBatch, Event, EventLog, ExecutedRequest, StoreEffect
 from impl.sim.image_kinds import ImageKinds, kind_of, signature_of
@@ -275,6 +275,11 @@ def test_circumstances_pass(events: tuple[Event, ...], usual: str) -> None:
     """What has ended is no circumstance any more, and only the newest owner counts."""
     found = covered(start("b2.0", 2, 10), *events, REFUSED).circumstances
     assert ("an open is refused", usual) in found
+
+
+def test_no_situation_is_called_like_an_event() -> None:
+    """A pair of events and a situation with its circumstances are two names each, and a guide tells them apart."""
+    assert not set(SITUATIONS) & set(EVENTS)
 
 
 def test_circumstances_are_those_of_the_first_time() -> None:
