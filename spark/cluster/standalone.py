@@ -266,11 +266,12 @@ def main(arguments: Sequence[str]) -> int:
     try:
         size = _size(arguments)
         with StandaloneCluster.started(size) as cluster:
-            print(cluster.start.master, flush=True)  # noqa: T201 - the answer of a command
             note = (
                 f"Run commands with PYSPARK_PYTHON={size.python} and --master {cluster.start.master}. Ctrl-C ends it."
             )
-            print(note, file=sys.stderr, flush=True)  # noqa: T201 - as above
+            print(note, file=sys.stderr, flush=True)  # noqa: T201 - the answer of a command
+            # The address is last: who waits for it may end this process at once.
+            print(cluster.start.master, flush=True)  # noqa: T201 - as above
             cluster.wait()
         raise LostSparkError(f"the cluster has ended: its keeper was killed; {AGAIN}")
     except KeyboardInterrupt:
