@@ -93,7 +93,10 @@ def compare(a: Summary, b: Summary) -> CampaignDifference:
         pairs=_two([f"{p.first} then {p.second}" for p in a.pairs], [f"{p.first} then {p.second}" for p in b.pairs]),
         witnesses=_two([each.name for each in a.witnesses], [each.name for each in b.witnesses]),
         situations=_two([s.name for s in a.situations if s.runs], [s.name for s in b.situations if s.runs]),
-        circumstances=_two([each.name for each in a.circumstances], [each.name for each in b.circumstances]),
+        # Tables before version 6 have none, which says nothing about what their runs reached.
+        circumstances=_two([each.name for each in a.circumstances], [each.name for each in b.circumstances])
+        if a.circumstances and b.circumstances
+        else OneSided((), ()),
         moments=_two([moment.name for moment in a.moments], [moment.name for moment in b.moments]),
         runs=(a.runs, b.runs),
         complete=(a.is_complete, b.is_complete),

@@ -2,8 +2,8 @@
 
 A *round* is some units with consecutive numbers. In a guided campaign, a unit keeps each run that is the first to reach
 a *feature*: two events of one stream in a row, a situation in its circumstances, or a moment; the first decision of a
-rule is a moment, too. If a rule is switched off, circumstances are no features: they would take half of the parents
-from those that come near to where the rule decides.
+rule is a moment, too. If a rule is switched off, circumstances are no features: a parent that is drawn for its
+circumstances seldom helps to find the lack of the rule.
 
 The guide of a round has, for each feature, the first of the kept runs that reached it (a *corpus*, as fuzzers say), and
 how often all runs did. It is made of the tables of the rounds before, in the order of the units, so it does not depend

@@ -149,10 +149,9 @@ def _figures(summary: Summary) -> Iterator[tuple[str, str]]:
         if summary.kind == "balancer":
             yield "kinds", sentence(summary.states)
             return
-        yield (
-            "circumstances",
-            f"{len(summary.circumstances):,}: a situation with who served its stream and what had become of its owner",
-        )
+        if summary.circumstances:  # Tables before version 6 do not count them.
+            said = "a situation with who served its stream and what had become of its owner"
+            yield "circumstances", f"{len(summary.circumstances):,}: {said}"
         yield "moments", f"{len(summary.moments):,}: a situation with the last two events of its stream or partition"
         yield "images", sentence(summary.states)
         return

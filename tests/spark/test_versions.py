@@ -16,7 +16,9 @@ import spark.cli.run
 from spark.campaign.reading import read_campaign
 from spark.campaign.summary import summarise
 from spark.campaign.tables import OLDEST, VERSION
+from spark.campaign.text import render_summary
 from tests.cli.running import Run
+from tests.spark.clusters import clusters, ran_clusters
 from tests.spark.running import here, place
 
 HERE = Path(__file__).parent
@@ -46,6 +48,16 @@ def test_tables_of_clusters_are_added_up(tmp_path: Path) -> None:
     assert summary.moments
     assert any(each.runs for each in summary.situations)
     assert summary.circumstances == ()
+    assert "circumstances" not in render_summary(summary)
+
+
+def test_what_older_tables_do_not_count_is_no_difference(holdfast: Run, tmp_path: Path) -> None:
+    """A campaign of version 5 has counted no circumstances, so a newer one does not have more of them."""
+    new = ran_clusters(tmp_path / "new", clusters(traces=4, per_unit=2, steps=30, guided=True))
+    assert summarise(new).circumstances
+    for two in ((unpacked(5, tmp_path / "older"), new.name), (new.name, tmp_path / "older")):
+        said = holdfast("campaign", "diff", *two).out
+        assert "circumstances" not in said
 
 
 def test_older_tables_are_added_up(older: Path) -> None:
