@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 from impl.bridge.differences import Arguments, Cells
 from impl.bridge.ownership import ProcessPairing
 from impl.bridge.pairing import Facts, number
 from impl.bridge.request import OperationRequest, Query
-from impl.bridge.streams import UPLOADED, epoch_of, names, opened_on
+from impl.bridge.streams import UPLOADED, epoch_of, opened_on
 from impl.controller.node import Controller
 from impl.errors import E
 from impl.metadata.image import Image
@@ -52,11 +53,11 @@ class FastClosePairing(ProcessPairing):
 
     def of_model(self, cells: Cells) -> Facts:
         entries = {}
-        for n in names(cells, "node_epoch"):
-            for s in names(cells, "exists"):
+        for n in self.elements("node_epoch"):
+            for s in self.elements("exists"):
                 entry = cells["entry_from", n, s], cells["entry_to", n, s]
                 entries[f"entry of {n} on {s}"] = None if entry == (0, 0) else entry
-        ends = {f"end of the range of {s}": cells["range_end", s] for s in names(cells, "exists")}
+        ends = {f"end of the range of {s}": cells["range_end", s] for s in self.elements("exists")}
         return super().of_model(cells) | entries | ends
 
     def of_controller(self, controller: Controller) -> Facts:
@@ -110,8 +111,8 @@ class FastClosePairing(ProcessPairing):
     def answer(self, action: str, before: Cells, args: Arguments, after: Cells) -> tuple[E, Facts]:
         match action:
             case "register":
-                n = after["node_of", args["p"]]
-                rows = opened_on(after, n) + _entries(after, n)
+                n, streams = after["node_of", args["p"]], self.elements("exists")
+                rows = opened_on(after, streams, n) + _entries(after, streams, n)
                 return E.NONE, {"streams": sorted(rows, key=lambda row: row["stream"])}
             case "open":
                 s = args["s"]
@@ -126,10 +127,10 @@ def _held(cells: Cells, args: Arguments) -> int:
     return epoch_of(cells["handle", args["p"], args["s"]])
 
 
-def _entries(cells: Cells, node: str) -> list[dict[str, int]]:
+def _entries(cells: Cells, streams: Iterable[str], node: str) -> list[dict[str, int]]:
     """ND-03. The rows of a node's active entries: each ends at the offset from which the node still has to commit."""
     rows = []
-    for s in names(cells, "exists"):
+    for s in streams:
         start = max(cells["entry_from", node, s], cells["start_offset", s])
         if start < cells["entry_to", node, s]:
             epoch = cells["entry_epoch", node, s]

@@ -10,7 +10,6 @@ from impl.bridge.request import OperationRequest, Query
 from impl.bridge.streams import (
     UPLOADED,
     epoch_of,
-    names,
     opened_on,
     stream_queries,
     streams_of_controller,
@@ -29,9 +28,9 @@ class ProcessPairing(Pairing):
 
     def setup(self, cells: Cells) -> tuple[OperationRequest, ...]:
         """All known nodes register. One of them creates the streams; if none is known, the streams are injected."""
-        known = [n for n in names(cells, "node_epoch") if cells["node_epoch", n]]
+        known = [n for n in self.elements("node_epoch") if cells["node_epoch", n]]
         registered = [{"node": number(n), "node_epoch": cells["node_epoch", n]} for n in known]
-        streams = [number(s) for s in names(cells, "exists")]
+        streams = [number(s) for s in self.elements("exists")]
         requests = [OperationRequest("openings", each) for each in registered]
         if registered:
             requests += [OperationRequest("create", registered[0]) for _ in streams]
@@ -45,9 +44,9 @@ class ProcessPairing(Pairing):
     def of_model(self, cells: Cells) -> Facts:
         nodes = {
             n: (cells["node_epoch", n], cells["failover_mode", n]) if cells["node_epoch", n] else None
-            for n in names(cells, "node_epoch")
+            for n in self.elements("node_epoch")
         }
-        return nodes | streams_of_model(cells)
+        return nodes | streams_of_model(cells, self.elements("exists"), self.largest("Offset"))
 
     def of_controller(self, controller: Controller) -> Facts:
         stored = {n: controller.image.nodes.get(number(n)) for n in self.elements("node_epoch")}
@@ -128,7 +127,7 @@ class OwnershipPairing(ProcessPairing):
     def answer(self, action: str, before: Cells, args: Arguments, after: Cells) -> tuple[E, Facts]:
         match action:
             case "register":
-                return E.NONE, {"streams": opened_on(after, after["node_of", args["p"]])}
+                return E.NONE, {"streams": opened_on(after, self.elements("exists"), after["node_of", args["p"]])}
             case "open":
                 s = args["s"]
                 return E.NONE, {"start": before["start_offset", s], "next": before["end_offset", s]}

@@ -92,7 +92,8 @@ class PairedRun:
         if not choice.states:
             self._refused(call, choice, answer)
             return answer
-        found = [self._compared(call, before, state, answer) for state in choice.states]
+        facts = self._facts()
+        found = [self._compared(call, before, state, answer, facts) for state in choice.states]
         agreed = [state for state, said in zip(choice.states, found, strict=True) if said is None]
         if not agreed:
             raise self._error(found[0] or "")
@@ -129,8 +130,13 @@ class PairedRun:
         if answer.wrote:
             raise self._error(f"{call.action} is refused, and the controller writes records")
 
-    def _compared(self, call: PairedCall, before: Cells, after: bytes, answer: ControllerAnswer) -> str | None:
-        """The difference between the controller and one state that the model allows; None if there is none."""
+    def _compared(
+        self, call: PairedCall, before: Cells, after: bytes, answer: ControllerAnswer, facts: Facts
+    ) -> str | None:
+        """The difference between the controller and one state that the model allows; None if there is none.
+
+        ``facts``: those of the controller.
+        """
         args = self.pairing.named(call.action, call.values)
         error, values = self.pairing.answer(call.action, before, args, self.pairing.cells(after))
         wanted = self._excused(call, before, error, answer)
@@ -141,7 +147,7 @@ class PairedRun:
             for name, value in values.items():
                 if answer.values.get(name) != value:
                     return f"{name}: the model has {value}, the controller {answer.values.get(name)}"
-        return _different(self.pairing.of_model(self.pairing.cells(after)), self._facts())
+        return _different(self.pairing.of_model(self.pairing.cells(after)), facts)
 
     def _excused(self, call: PairedCall, before: Cells, error: E, answer: ControllerAnswer) -> E:
         """The error that the controller must answer: the model's, or another one that an intended difference allows."""

@@ -165,9 +165,18 @@ class Pairing(ABC):
         """The initial states of the model."""
         return self.machine.initial()
 
-    def elements(self, cell: str) -> list[str]:
+    def elements(self, field: str) -> tuple[str, ...]:
         """The sorted elements of a field's first key."""
-        return sorted({str(each.keys[0]) for each in self.machine.layout.cells if each.field.name == cell})
+        return self._elements[field]
+
+    @cached_property
+    def _elements(self) -> dict[str, tuple[str, ...]]:
+        """The results of ``elements`` for all fields that have a key."""
+        found: dict[str, set[str]] = {}
+        for cell in self.machine.layout.cells:
+            if cell.keys:
+                found.setdefault(cell.field.name, set()).add(str(cell.keys[0]))
+        return {name: tuple(sorted(elements)) for name, elements in found.items()}
 
     def largest(self, sort: str) -> int:
         """The size of a sort in the scope; of numbers, the largest."""

@@ -14,7 +14,6 @@ from impl.bridge.pairing import Facts, Pairing, number
 from impl.bridge.request import OperationRequest, Query
 from impl.bridge.streams import (
     UPLOADED,
-    names,
     opened_on,
     stream_queries,
     streams_of_controller,
@@ -82,9 +81,9 @@ class ReassignmentPairing(Pairing):
             "leader epoch": cells["leader_epoch",],
             "adding, removing": ((), ()),
             "timer": cells["timer",],
-            "active": {n: cells["active", n] for n in names(cells, "active")},
-            "failover": {n: cells["failover_mode", n] for n in names(cells, "active")},
-            **streams_of_model(cells),
+            "active": {n: cells["active", n] for n in self.elements("active")},
+            "failover": {n: cells["failover_mode", n] for n in self.elements("active")},
+            **streams_of_model(cells, self.elements("exists"), self.largest("Offset")),
         }
 
     def of_controller(self, controller: Controller) -> Facts:
@@ -169,7 +168,7 @@ class ReassignmentPairing(Pairing):
             case "commit":
                 return E.NONE, UPLOADED
             case "restart" | "fail_over":
-                return E.NONE, {"streams": opened_on(before, args["n"])}
+                return E.NONE, {"streams": opened_on(before, self.elements("exists"), args["n"])}
             case "open" | "open_unheard" | "late_open":
                 s = args["s"]
                 return E.NONE, {"start": before["start_offset", s], "next": before["end_offset", s]}

@@ -17,11 +17,6 @@ from impl.metadata.image import Image
 from impl.records import ObjectState, StreamState
 
 
-def names(cells: Cells, cell: str) -> list[str]:
-    """The sorted elements of a field's first key."""
-    return sorted({key[1] for key in cells if key[0] == cell and len(key) > 1})
-
-
 def epoch_of(epoch: int) -> int:
     """The controller's epoch for an epoch of the model."""
     return epoch or -1
@@ -30,12 +25,12 @@ def epoch_of(epoch: int) -> int:
 # Streams --------------------------------------------------------------------------------------------------------
 
 
-def streams_of_model(cells: Cells) -> Facts:
-    """The facts about all streams of the model."""
-    return {s: _of_model(cells, s) for s in names(cells, "exists")}
+def streams_of_model(cells: Cells, streams: Iterable[str], offsets: int) -> Facts:
+    """The facts about streams of the model. ``offsets``: its largest offset."""
+    return {s: _of_model(cells, s, offsets) for s in streams}
 
 
-def _of_model(cells: Cells, s: str) -> Facts | None:
+def _of_model(cells: Cells, s: str, offsets: int) -> Facts | None:
     if not cells["exists", s]:
         return None
     owner, sealed = cells["owner", s], cells["sealed_end", s]
@@ -47,13 +42,13 @@ def _of_model(cells: Cells, s: str) -> Facts | None:
         "end": cells["end_offset", s],
         "range": None if owner is None else (epoch_of(cells["epoch", s]), number(owner), cells["range_start", s]),
         "sealed": None if sealed is None or sealed <= start else sealed,
-        "covered": [k[2] for k, held in cells.items() if k[:2] == ("covered", s) and held and k[2] >= start],
+        "covered": [o for o in range(start, offsets + 1) if cells["covered", s, o]],
     }
 
 
-def streams_of_controller(controller: Controller, cells: Iterable[str], offsets: int) -> Facts:
-    """The facts about the model's streams ``cells`` in a controller. ``offsets``: the largest offset of the model."""
-    return {s: _of_controller(controller.image, number(s), offsets) for s in cells}
+def streams_of_controller(controller: Controller, streams: Iterable[str], offsets: int) -> Facts:
+    """The facts about streams of the model in a controller. ``offsets``: the largest offset of the model."""
+    return {s: _of_controller(controller.image, number(s), offsets) for s in streams}
 
 
 def _of_controller(image: Image, stream: int, offsets: int) -> Facts | None:
@@ -109,8 +104,8 @@ def stream_queries(before: Facts, after: Facts, streams: Iterable[str]) -> list[
 # Requests -------------------------------------------------------------------------------------------------------
 
 
-def opened_on(cells: Cells, node: str) -> list[dict[str, int]]:
-    """ND-02. The rows of the streams that are OPENED on a node, in the form of the answer to getOpeningStreams."""
+def opened_on(cells: Cells, streams: Iterable[str], node: str) -> list[dict[str, int]]:
+    """ND-02. The rows of those streams that are OPENED on a node, in the form of the answer to getOpeningStreams."""
     return [
         {
             "stream": number(s),
@@ -118,7 +113,7 @@ def opened_on(cells: Cells, node: str) -> list[dict[str, int]]:
             "start": cells["start_offset", s],
             "end": max(cells["end_offset", s], cells["start_offset", s]),
         }
-        for s in names(cells, "exists")
+        for s in streams
         if cells["opened", s] and cells["owner", s] == node
     ]
 
