@@ -13,6 +13,8 @@ from typing import Any, NoReturn
 
 import yaml
 
+from impl.scenario.composing import compose
+
 Pairs = dict[str, tuple[yaml.Node, yaml.Node]]
 """The entries of a map: by key, the node of the key and the node of the value."""
 
@@ -64,7 +66,7 @@ def line_of(node: yaml.Node) -> int:
 def documents(text: str, file: str) -> list[yaml.Node]:
     """The documents of a file, without empty documents. Raises MalformedError for text that is no YAML."""
     try:
-        return [node for node in _compose(text, file) if not is_null(node)]
+        return [node for node in compose(text, file) if not is_null(node)]
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = f"is no YAML: {error.problem or error}; mend it there"
@@ -75,18 +77,6 @@ def documents(text: str, file: str) -> list[yaml.Node]:
         raise MalformedError(file, line, problem) from error
     except RecursionError as error:
         raise MalformedError(file, 1, "nested too deeply; use fewer lists and maps within one another") from error
-
-
-def _compose(text: str, file: str) -> Iterator[yaml.Node]:
-    loader = yaml.SafeLoader(text)
-    loader.name = file
-    try:
-        while loader.check_node():
-            node = loader.get_node()
-            if node is not None:
-                yield node
-    finally:
-        loader.dispose()
 
 
 def is_null(node: yaml.Node) -> bool:
