@@ -36,12 +36,14 @@ test: $(READY) ## lint, types and the tests that a change must pass
 	$(PY) -m mypy
 	$(PY) -m pytest --numprocesses=auto --hypothesis-profile=ci -m "not slow and not long"
 
-# The tests of machine code run apart: a process keeps what it has compiled, which is gigabytes in the end.
+# The tests of machine code run apart: a process keeps what it has compiled, which is gigabytes in the end. All three
+# parts share one folder of kernels. A worker that has no more tests takes some of the other's: some take minutes.
+SLOW := -m pytest --numprocesses=auto --dist=worksteal
 test-slow: $(READY) ## the tests that take long, and those that try many more examples
-	passed=true; \
-	$(PY) -m pytest --numprocesses=auto --hypothesis-profile=ci -m "long and not slow" || passed=false; \
-	$(PY) -m pytest --numprocesses=auto --hypothesis-profile=nightly -m slow tests/kernel || passed=false; \
-	$(PY) -m pytest --numprocesses=auto --hypothesis-profile=nightly -m slow --ignore=tests/kernel || passed=false; \
+	passed=true; export HOLDFAST_TEST_KERNELS=$$(mktemp -d); trap 'rm -rf "$$HOLDFAST_TEST_KERNELS"' EXIT; \
+	$(PY) $(SLOW) --hypothesis-profile=ci -m "long and not slow" || passed=false; \
+	$(PY) $(SLOW) --hypothesis-profile=nightly -m slow tests/kernel || passed=false; \
+	$(PY) $(SLOW) --hypothesis-profile=nightly -m slow --ignore=tests/kernel || passed=false; \
 	$$passed
 
 # The faults are drawn by SEED.

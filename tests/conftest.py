@@ -1,6 +1,7 @@
 """Hypothesis profiles, flags that rewrite files, the mark of long tests, and a folder for compiled kernels.
 
-The profiles are ``ci`` (``make test``) and ``nightly`` (``make test-slow``). The folder lasts as long as the session.
+The profiles are ``ci`` (``make test``) and ``nightly`` (``make test-slow``). The folder lasts as long as the session,
+unless it is given.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from tests.durations import Durations, recorded
 from tests.tiers import COLLECTED, long_tests
 
 KERNELS = pytest.StashKey[str]()
+GIVEN = "HOLDFAST_TEST_KERNELS"
+"""The environment variable that names a folder of kernels which several sessions share. They do not remove it."""
 
 # The same change always gets the same answer, so no daily seed and no saved examples; deadlines would blame slow
 # runners.
@@ -36,7 +39,11 @@ def pytest_configure(config: pytest.Config) -> None:
     """Share one folder of compiled kernels among all workers, and write nothing to anybody's home."""
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Durations(store=config.getoption("--store-durations")))
-        config.stash[KERNELS] = os.environ["HOLDFAST_CACHE"] = tempfile.mkdtemp(prefix="holdfast-tests-")
+        # A session that a test starts may have another engine, and has a folder of its own.
+        given = os.environ.pop(GIVEN, None)
+        if given is None:
+            given = config.stash[KERNELS] = tempfile.mkdtemp(prefix="holdfast-tests-")
+        os.environ["HOLDFAST_CACHE"] = given
 
 
 @pytest.hookimpl(tryfirst=True)
