@@ -34,6 +34,8 @@ class Example:
     """The number of the other mutants."""
     lemmas: int
     """How many lemmas prove the invariants and steps for any size; 0 if they are not proved."""
+    unshared: tuple[int, int]
+    """The states and the depth of scope tiny without symmetry, as TLC counts states."""
     scopes: dict[str, str] = attrs.Factory(dict)
     """For each variant that scope tiny is too small for, the scope that shows its mistake."""
 
@@ -55,6 +57,7 @@ EXAMPLES = [
         alive={"whiten": "detects", "whiten_first": "detects", "probe_in_doubt": "detects"},
         killed=10,
         lemmas=0,
+        unshared=(3344, 14),
     ),
     Example(
         "chain_replication",
@@ -63,6 +66,7 @@ EXAMPLES = [
         alive={},
         killed=3,
         lemmas=2,
+        unshared=(15651, 14),
     ),
     Example(
         "fencing",
@@ -71,6 +75,7 @@ EXAMPLES = [
         alive={"one_holder": "missing"},
         killed=6,
         lemmas=4,
+        unshared=(914, 10),
     ),
     Example(
         "alternating_bit",
@@ -79,6 +84,7 @@ EXAMPLES = [
         alive={},
         killed=5,
         lemmas=4,
+        unshared=(78, 14),
     ),
     Example(
         "truncation",
@@ -87,6 +93,7 @@ EXAMPLES = [
         alive={},
         killed=13,
         lemmas=0,
+        unshared=(72480, 23),
     ),
     Example(
         "raft",
@@ -99,6 +106,7 @@ EXAMPLES = [
         alive={"count_replicas": "missing", "no_late_entry@learn": "missing"},
         killed=11,
         lemmas=0,
+        unshared=(14595, 15),
         scopes={"count_replicas": "figure8"},
     ),
 ]
