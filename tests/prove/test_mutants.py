@@ -248,12 +248,12 @@ def test_mutants_of_ownership_agree() -> None:
 
 
 def chosen(name: str) -> tuple[str, ...]:
-    """The mutants to ask about: an eighth of all, and each one that is not proved. All take half an hour.
+    """The mutants to ask about: an eighth of all, and every third one that is not proved. All take half an hour.
 
     ``holdfast mutate MODEL --prove`` asks about all.
     """
     mutants = [stored["mutant"] for stored in STORED[name]["mutants"]]
-    return tuple(each for place, each in enumerate(mutants) if place % 8 == 0 or each in NOT_PROVED.get(name, []))
+    return tuple(each for place, each in enumerate(mutants) if place % 8 == 0 or each in NOT_PROVED.get(name, [])[::3])
 
 
 @pytest.mark.slow
@@ -261,4 +261,5 @@ def chosen(name: str) -> tuple[str, ...]:
 def test_many_mutants_agree(name: str) -> None:
     """Each chosen mutant that a safety property kills is unproved, and each equivalent or redundant one is proved."""
     found = differences(name, chosen(name))
-    assert [text.partition(": ")[0] for text in found] == NOT_PROVED.get(name, []), found
+    wanted = [each for each in NOT_PROVED.get(name, []) if each in chosen(name)]
+    assert [text.partition(": ")[0] for text in found] == wanted, found

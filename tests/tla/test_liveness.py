@@ -136,7 +136,7 @@ def test_tlc_agrees_on_what_a_model_owes(
     system = system_of(model, removed)
     tiny = system.scope("tiny")
     sizes, budgets = smaller
-    scope = attrs.evolve(tiny, sizes=tiny.sizes | sizes, budgets=tiny.budgets | budgets)
+    scope = attrs.evolve(tiny, sizes={**tiny.sizes, **sizes}, budgets={**tiny.budgets, **budgets})
     found = compared(SecondOpinion(system, scope, tools, target=model, seconds=LIMIT))
     assert (found.theirs, found.differences) == (starved, ())
 
