@@ -129,7 +129,7 @@ class ClusterCase:
         return TerminalProcess(*words, "--master", master, variables=variables)
 
 
-UNITS = 40
+UNITS = 24
 SHORT = Options(operations=60, span_ms=20_000, streams=2)
 """The runs whose logs are judged."""
 
@@ -173,7 +173,7 @@ def _levels(folder: Path) -> dict[str, bytes]:
 
 CASES = {
     "campaign of a model": campaign_case(
-        ("--target", TABLE, "--scope", "default", "--without", *BROKEN, "--runs", 8_000_000, "--seed", 7), 12
+        ("--target", TABLE, "--scope", "default", "--without", *BROKEN, "--runs", 200_000 * UNITS, "--seed", 7), 12
     ),
     "campaign of clusters": campaign_case(
         ("--target", "cluster", "--steps", 60, "--streams", 2, "--runs", 4 * UNITS, "--seed", 7), 0
