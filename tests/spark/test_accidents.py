@@ -16,7 +16,7 @@ from spark.cluster.storage import FolderStorage
 from tests.spark.running import BROKEN, TABLE, place, tables
 from tests.spark.terminal_process import PATIENCE, TerminalProcess, command
 
-TRACES = 8_000_000
+TRACES = 5_000_000
 """Enough runs that some units are done, and some are not, when a process is killed."""
 
 MODEL = ("--target", TABLE, "--scope", "default", "--without", *BROKEN, "--runs", TRACES)
@@ -72,7 +72,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("units", [2, 30])
+@pytest.mark.parametrize("units", [2, 15])
 def test_a_killed_worker_is_replaced(tmp_path: Path, whole: dict[str, bytes], units: int) -> None:
     """Spark retries the killed worker's units, and the tables are those of an undisturbed campaign."""
     running = CampaignProcess(tmp_path / "a")
@@ -106,7 +106,7 @@ def test_clusters_survive_a_killed_worker_and_a_killed_driver(tmp_path: Path) ->
 def test_a_killed_java_leaves_what_can_go_on(tmp_path: Path, whole: dict[str, bytes]) -> None:
     """The command ends with one line, and ``resume`` runs the missing units."""
     running = CampaignProcess(tmp_path / "a")
-    running.wait_for_units(place(tmp_path / "a"), 30)
+    running.wait_for_units(place(tmp_path / "a"), 15)
     for java in below(running, is_java):
         java.kill()
     code, _, said = running.end()
