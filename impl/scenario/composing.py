@@ -13,25 +13,24 @@ from collections.abc import Iterator
 
 import yaml
 from yaml.composer import Composer
-from yaml.resolver import Resolver
 
 PLAIN = re.compile(r"""[\n -~]*""")
 UNEQUAL = re.compile(r"""[?!|>%&*@`]|:\s(\s|#[^\n]*\n)*[\]},]""")
-"""What the parsers understand differently in some places, and an empty value in a list or map, of which they give
-different lines.
+"""Signs that the parsers understand differently in some places, or that are rare; and an empty value in a list or map,
+of which they give different lines.
 """
 
 
-def compose(text: str, file: str) -> Iterator[yaml.Node]:
+def compose(text: str, file: str) -> list[yaml.Node]:
     """The nodes of all documents. Raises the errors of PyYAML's parser in Python."""
     if yaml.__with_libyaml__ and PLAIN.fullmatch(text) and not UNEQUAL.search(text):
         try:
-            return iter(list(_nodes(_FastLoader(text, file))))
+            return list(_nodes(_FastLoader(text, file)))
         except yaml.YAMLError:
             pass  # The other parser says in plainer words what is wrong, and where.
     loader = yaml.SafeLoader(text)
     loader.name = file
-    return _nodes(loader)
+    return list(_nodes(loader))
 
 
 def _nodes(loader: yaml.SafeLoader | _FastLoader) -> Iterator[yaml.Node]:
@@ -51,14 +50,12 @@ class _File(io.StringIO):
 
 
 if yaml.__with_libyaml__:
-    from yaml.cyaml import CParser  # type: ignore[attr-defined]
 
-    class _FastLoader(Composer, CParser, Resolver):
-        """Composes in Python what libyaml parses. CParser would compose, too, but crash where lists nest too deeply."""
+    class _FastLoader(Composer, yaml.CSafeLoader):
+        """Composes in Python what libyaml parses. libyaml's own loader would crash where lists nest too deeply."""
 
         def __init__(self, text: str, file: str) -> None:
             source = _File(text)
             source.name = file
-            CParser.__init__(self, source)
+            yaml.CSafeLoader.__init__(self, source)
             Composer.__init__(self)
-            Resolver.__init__(self)
