@@ -10,16 +10,13 @@ from pathlib import Path
 import attrs
 import pytest
 
-from holdfast.check.tlc.agreement import SecondOpinion
 from holdfast.check.tlc.liveness import compare_liveness
 from holdfast.check.tlc.process import Tools
 from holdfast.cli.explore import open_session
-from holdfast.ir.compile import compile_model
-from holdfast.ir.load import load_model
 from tests.cli.conftest import holdfast
 from tests.cli.running import Run
 from tests.docs.fences import ROOT
-from tests.tla.asking import LIMIT
+from tests.tla.asking import opinion, system_of
 from tests.tla.conftest import tools
 
 __all__ = ["holdfast", "tools"]
@@ -230,10 +227,7 @@ def test_a_proof_needs_each_lemma(holdfast: Run, example: Example) -> None:
 def test_tlc_agrees_on_truncation(tools: Tools) -> None:
     """TLC finds that the liveness property of the largest example holds, too; here with one epoch less."""
     target = "docs/examples/truncation.py"
-    system = compile_model(load_model(target))
-    tiny = system.scope("tiny")
-    scope = attrs.evolve(tiny, sizes={**tiny.sizes, "Epoch": 2})
-    found = compare_liveness(SecondOpinion(system, scope, tools, target=target, seconds=LIMIT))
+    found = compare_liveness(opinion(tools, system_of(target), target=target, sizes={"Epoch": 2}))
     assert found is not None
     assert (len(found.properties), found.theirs, found.differences) == (1, (), ())
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import attrs
@@ -44,14 +44,16 @@ def opinion(
     system: System,
     scope: str = "tiny",
     *,
+    sizes: Mapping[str, int] | None = None,
+    budgets: Mapping[str, int] | None = None,
     target: str = "model.py",
     modules: dict[str, str] | None = None,
     change: Callable[[dict[str, str]], dict[str, str]] = dict,
 ) -> SecondOpinion:
-    """TLC's opinion of the system."""
-    return SecondOpinion(
-        system, system.scope(scope), tools, target=target, seconds=LIMIT, modules=modules, change=change
-    )
+    """TLC's opinion of the system. ``sizes`` and ``budgets``: what differs from those of the scope."""
+    whole = system.scope(scope)
+    asked = attrs.evolve(whole, sizes={**whole.sizes, **(sizes or {})}, budgets={**whole.budgets, **(budgets or {})})
+    return SecondOpinion(system, asked, tools, target=target, seconds=LIMIT, modules=modules, change=change)
 
 
 def by_hand() -> dict[str, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import attrs
 import pytest
 
 from holdfast.check.live.engine import live
@@ -17,7 +16,7 @@ from holdfast.ir.compile import compile_model
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import load_model
 from holdfast.trace.foreign import ForeignRun
-from tests.tla.asking import LIMIT, opinion, system_of
+from tests.tla.asking import opinion, system_of
 
 MAILBOX = "tests/tla/models/mailbox.py"
 LAMP = "tests/tla/models/lamp.py"
@@ -133,11 +132,8 @@ def test_tlc_agrees_on_what_a_model_owes(
     tools: Tools, model: str, removed: list[str], smaller: Smaller, starved: tuple[str, ...]
 ) -> None:
     """They agree on scope tiny with smaller sizes or budgets. TLC needs up to ten minutes for scope tiny itself."""
-    system = system_of(model, removed)
-    tiny = system.scope("tiny")
     sizes, budgets = smaller
-    scope = attrs.evolve(tiny, sizes={**tiny.sizes, **sizes}, budgets={**tiny.budgets, **budgets})
-    found = compared(SecondOpinion(system, scope, tools, target=model, seconds=LIMIT))
+    found = compared(opinion(tools, system_of(model, removed), target=model, sizes=sizes, budgets=budgets))
     assert (found.theirs, found.differences) == (starved, ())
 
 
