@@ -325,7 +325,7 @@ def test_there_is_room_for_the_numbers_of_crashed_processes() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("seed", "events"), [(0, 12_000), (2, 6_000)])
+@pytest.mark.parametrize(("seed", "events"), [(0, 20_000), (2, 10_000)])
 def test_a_long_walk_goes_on(seed: int, events: int) -> None:
     """Until its end a long random run opens, appends and commits, and sometimes a process crashes."""
     found = system("fast_close")
