@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cached_property, lru_cache
-from itertools import product
 from typing import Any, ClassVar
 
 import attrs
@@ -23,6 +22,7 @@ from impl.bridge.constants import constants_of
 from impl.bridge.differences import Arguments, Cells
 from impl.bridge.model_choice import ModelChoice, refused
 from impl.bridge.request import ControllerAnswer, OperationRequest, Query, send
+from impl.bridge.sender_calls import SenderCall, SenderCalls, calls_of
 from impl.controller.node import Controller
 from impl.controller.view import Profile
 from impl.errors import E
@@ -185,7 +185,7 @@ class Pairing(ABC):
     @cached_property
     def domains(self) -> dict[str, list[tuple[Value, ...]]]:
         """By action: all tuples of arguments that its sender may choose, without the controller's parameters."""
-        return {name: [values for values, _ in self._calls[name]] for name in self.actions}
+        return {action: list(calls) for action, calls in self._calls.items()}
 
     @cached_property
     def cells(self) -> Callable[[bytes], Cells]:
@@ -209,15 +209,15 @@ class Pairing(ABC):
         @lru_cache(maxsize=1 << 10)
         def read(state: bytes) -> dict[str, dict[tuple[Value, ...], ModelChoice]]:
             return {
-                name: {values: self._choice(state, name, values, codes) for values, codes in calls}
-                for name, calls in self._calls.items()
+                action: {values: self._choice(state, action, call) for values, call in calls.items()}
+                for action, calls in self._calls.items()
             }
 
         return read
 
     def named(self, action: str, values: tuple[Value, ...]) -> dict[str, Value]:
         """The arguments of an action's sender, by the names of the parameters."""
-        return self._named[action, values]
+        return self._calls[action][values].named
 
     @cached_property
     def kinds(self) -> Callable[[bytes], dict[str, dict[str, dict[tuple[Value, ...], ModelChoice]]]]:
@@ -237,49 +237,21 @@ class Pairing(ABC):
 
     def choice(self, state: bytes, action: str, values: tuple[Value, ...]) -> ModelChoice:
         """The choice of one call. Where only one is of interest, this takes less time than ``choices``."""
-        return self._choice(state, action, values, self.codes(action, values))
+        return self._choice(state, action, self._calls[action][values])
 
     def codes(self, action: str, values: tuple[Value, ...]) -> list[Args]:
         """The codes of all full tuples of arguments that a sender's arguments become."""
-        return self._codes[action, values]
+        return self._calls[action][values].codes
 
     @cached_property
-    def _codes(self) -> dict[tuple[str, tuple[Value, ...]], list[Args]]:
-        """The results of ``codes`` for all actions and arguments."""
-        return {(action, values): codes for action, calls in self._calls.items() for values, codes in calls}
+    def _calls(self) -> SenderCalls:
+        return calls_of(self.machine.layout, self.decided)
 
-    @cached_property
-    def _named(self) -> dict[tuple[str, tuple[Value, ...]], dict[str, Value]]:
-        """The results of ``named`` for all actions and arguments."""
-        found: dict[tuple[str, tuple[Value, ...]], dict[str, Value]] = {}
-        for action, domain in self.domains.items():
-            theirs = self.decided.get(action, ())
-            names = [param.name for param in self.actions[action].params if param.name not in theirs]
-            found |= {(action, values): dict(zip(names, values, strict=True)) for values in domain}
-        return found
-
-    @cached_property
-    def _calls(self) -> dict[str, list[tuple[tuple[Value, ...], list[Args]]]]:
-        """By action: each tuple of the sender's arguments, with the codes of all full tuples of arguments that it
-        becomes with the controller's choices.
-        """
-        found: dict[str, list[tuple[tuple[Value, ...], list[Args]]]] = {}
-        layout = self.machine.layout
-        for action in self.machine.system.actions:
-            theirs = self.decided.get(action.name, ())
-            by_sender: dict[tuple[Value, ...], list[Args]] = {}
-            for codes in product(*(range(layout.codes(param.type)) for param in action.params)):
-                named = layout.decode_args(action, codes)
-                sent = tuple(value for name, value in named.items() if name not in theirs)
-                by_sender.setdefault(sent, []).append(codes)
-            found[action.name] = list(by_sender.items())
-        return found
-
-    def _choice(self, state: bytes, action: str, values: tuple[Value, ...], codes: list[Args]) -> ModelChoice:
-        cells, args = self.cells(state), self._named[action, values]
+    def _choice(self, state: bytes, action: str, call: SenderCall) -> ModelChoice:
+        cells, args = self.cells(state), call.named
         if not self._tries(action, cells, args):
             return refused(None)
-        outcomes = [self.machine.step(state, action, each) for each in codes]
+        outcomes = [self.machine.step(state, action, each) for each in call.codes]
         first = outcomes[0]
         if len(outcomes) == 1 and isinstance(first, Refused):
             return refused(self.refusal(action, cells, args, first.label, first.error))
