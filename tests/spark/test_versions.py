@@ -1,7 +1,8 @@
 """Folders of older versions of the tables are still read.
 
-``version3.json`` holds the files of such a folder, in base64: 300 runs of `ownership` without ST-14, from seed 1; and
-``version5.json`` those of a guided campaign of four clusters.
+``version3.json`` holds the files of such a folder, in base64: 300 runs of `ownership` without ST-14, from seed 1;
+``version4.json`` those of a campaign of four clusters without WL-05; ``version5.json`` those of a guided campaign of
+four clusters.
 """
 
 from __future__ import annotations
@@ -38,6 +39,17 @@ def unpacked(version: int, folder: Path) -> Path:
 def older(tmp_path: Path) -> Path:
     """A folder with tables of version 3."""
     return unpacked(3, tmp_path / "older")
+
+
+def test_tables_without_digests_are_added_up(tmp_path: Path) -> None:
+    """Tables of version 4 have no digests. A finding has the case that repeats it, which is also a file."""
+    folder = unpacked(4, tmp_path / "older")
+    summary = summarise(place(folder))
+    assert (read_campaign(place(folder)).version, summary.kind, summary.runs) == (4, "cluster", 4)
+    assert any(each.runs for each in summary.situations)
+    assert summary.circumstances == ()
+    cases = [finding.shrunk.case for finding in summary.findings if finding.shrunk is not None]
+    assert cases == [file.read_text(encoding="utf-8") for file in (folder / "cases").iterdir()]
 
 
 def test_tables_of_clusters_are_added_up(tmp_path: Path) -> None:
