@@ -30,7 +30,7 @@ def test_clusters_keep_what_they_confirm() -> None:
 @pytest.mark.slow
 def test_clusters_keep_what_they_confirm_for_long() -> None:
     """More and longer runs break no property either."""
-    drive(machine(), max_examples=60, stateful_step_count=60)
+    drive(machine(), max_examples=30, stateful_step_count=60)
 
 
 # Missing rules --------------------------------------------------------------------------------------------------

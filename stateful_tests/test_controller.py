@@ -136,9 +136,9 @@ def test_missing_rule_is_found(name: str, label: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "label"), [(name, label) for name, labels in TEETH.items() for label in labels])
-def test_every_missing_rule_is_found(name: str, label: str) -> None:
-    """The same holds for each of the other rules."""
+@pytest.mark.parametrize(("name", "label"), [(name, label) for name, labels in TEETH.items() for label in labels][::2])
+def test_many_missing_rules_are_found(name: str, label: str) -> None:
+    """The same holds for every second one of the other rules."""
     driven = _find(name, label)
     print(f"{name} without {label}: found by example {driven.found_after}")  # noqa: T201 - shown by `pytest -rP`
 

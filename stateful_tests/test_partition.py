@@ -25,7 +25,7 @@ def test_partitions_keep_what_they_confirm() -> None:
 @pytest.mark.slow
 def test_partitions_keep_what_they_confirm_for_long() -> None:
     """More and longer runs break no property either."""
-    drive(machine(), max_examples=500, stateful_step_count=60)
+    drive(machine(), max_examples=250, stateful_step_count=60)
 
 
 # Missing rules --------------------------------------------------------------------------------------------------

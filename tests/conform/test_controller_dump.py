@@ -221,7 +221,7 @@ def test_edits_are_seen_but_for_those_that_no_dump_shows(tmp_path: Path) -> None
 @pytest.mark.parametrize("seed", range(2, 4))
 def test_many_edits(tmp_path: Path, seed: int) -> None:
     """The same table holds for many more edits."""
-    edited(tmp_path, seed=seed, count=200)
+    edited(tmp_path, seed=seed, count=100)
 
 
 def edited(folder: Path, seed: int, count: int) -> Counter[str]:

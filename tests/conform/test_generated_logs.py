@@ -13,7 +13,7 @@ from tests.conform.generated_streams import streams_model
 SAMPLE = 10
 """The number of models of each kind in the quick tier."""
 
-NIGHTLY = 40
+NIGHTLY = 20
 
 FIRST = 1
 

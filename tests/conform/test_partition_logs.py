@@ -149,10 +149,10 @@ def test_edits_are_noticed(edit: Edit, generation: Generation, tmp_path: Path) -
     ("edit", "generation"), EDITS, ids=lambda each: each if isinstance(each, str) else each.__name__
 )
 def test_all_edits_are_noticed(edit: Edit, generation: Generation, tmp_path: Path) -> None:
-    """The models detect two edits in each log of ten seeds."""
-    found = noticed(edit, generation, range(10), tmp_path)
+    """The models detect two edits in each log of five seeds."""
+    found = noticed(edit, generation, range(5), tmp_path)
     assert found.keys() == {"impossible"}
-    assert found["impossible"] >= 40
+    assert found["impossible"] >= 20
 
 
 @pytest.mark.parametrize(

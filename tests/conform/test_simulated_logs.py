@@ -144,10 +144,10 @@ def test_a_missing_line_is_damage(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.__name__)
 def test_nearly_all_edits_are_noticed(edit: Edit, tmp_path: Path) -> None:
-    """Nearly all of five edits in each of ten logs are detected."""
-    found = noticed(edit, range(10), 5, tmp_path)
+    """Nearly all of five edits in each of five logs are detected."""
+    found = noticed(edit, range(5), 5, tmp_path)
     for name in ("ownership", "stream_log", "fast_close"):
-        assert found[name, "impossible"] >= 49, found
+        assert found[name, "impossible"] >= 24, found
 
 
 @pytest.mark.parametrize(

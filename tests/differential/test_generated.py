@@ -110,7 +110,7 @@ def test_many_generated_models_agree(name: str) -> None:
     """Nothing differs on many more models."""
 
     @given(source=models(), seed=SEEDS)
-    @settings(max_examples=250, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+    @settings(max_examples=150, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
     def check(source: str, seed: int) -> None:
         agree(source, seed, CHECKS[name])
 

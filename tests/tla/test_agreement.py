@@ -347,5 +347,5 @@ def test_generated_models_agree(tools: Tools, seed: int) -> None:
 def test_many_generated_models_agree(tools: Tools) -> None:
     """They agree on many more, with seeds drawn from a fixed one. TLC cannot be asked about nearly a third of them."""
     chance = random.Random(7)
-    asked = [_agree_on(tools, chance.randrange(100_000)) for _ in range(50)]
-    assert sum(asked) > 25
+    asked = [_agree_on(tools, chance.randrange(100_000)) for _ in range(30)]
+    assert sum(asked) > 15

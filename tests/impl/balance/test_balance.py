@@ -67,10 +67,10 @@ def test_the_promises_hold(run: BalanceRun) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("balancer", ["parity", "safe"])
-@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+@pytest.mark.parametrize("seed", [1, 2])
 def test_the_promises_hold_for_other_seeds(seed: int, balancer: str) -> None:
     """Other loads, and both ways of planning."""
-    assert report_of(run_balance(BalanceQuestion(seed=seed, balancer=balancer))).broken == []  # type: ignore[arg-type]
+    assert report_of(run_balance(BalanceQuestion(seed=seed, balancer=balancer))).broken == []
 
 
 @pytest.mark.slow
@@ -218,7 +218,7 @@ def test_the_traffic_is_what_clients_saw() -> None:
     history = History()
     for value, ending, at in ((1, "ok", 12_000), (2, "fail", 13_000), (3, "info", 14_000)):
         index = history.invoke("p", "send", 0, value, 11_000, count=4)
-        history.complete(index, ending, at, offset=0, broker="2")  # type: ignore[arg-type]
+        history.complete(index, ending, at, offset=0, broker="2")
     index = history.invoke("c", "poll", 0, None, 21_000, offset=0)
     history.complete(index, "ok", 21_000, value=[(0, 4, 1)], offset=4, broker="3")
     index = history.invoke("c", "poll", 0, None, 22_000, offset=0, phase="final")
