@@ -179,7 +179,7 @@ def no_run_stays_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     right = FairComponents.of
 
     def of(self: FairComponents, whole: object) -> object:
-        found = right(self, whole)  # type: ignore[arg-type]
+        found = right(self, whole)
         return attrs.evolve(found, states=found.states[:0], components=found.components[:0])
 
     monkeypatch.setattr(FairComponents, "of", of)

@@ -153,7 +153,7 @@ def test_pinned_mutants_are_asked_about(engine: str, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(opinions, "unrolled", answer)
     monkeypatch.setattr(opinions, "walked", answer)
-    found, _ = make(MODELS, VerifyJob("ownership", engine, entries, 1), slow=False)  # type: ignore[arg-type]
+    found, _ = make(MODELS, VerifyJob("ownership", engine, entries, 1), slow=False)
     assert "2 mutants found" in found.found
     assert [each for each in asked if each] == [",".join(entry.configuration.without) for entry in entries]
 

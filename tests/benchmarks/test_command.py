@@ -69,10 +69,9 @@ def test_the_table_has_every_goal(chosen: list[set[Part]], capsys: pytest.Captur
 
 def test_a_failure_ends_with_1(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """A measurement that fails is a row and a line with the reason; the table is printed, and the code is 1."""
-    gather = command.gather
 
     def failing(parts: set[Part], effort: object) -> Measurements:
-        measured = gather(parts, effort)  # type: ignore[arg-type]
+        measured = gather(parts, effort)
         measured.fail("prove", "it [broke]")
         return measured
 

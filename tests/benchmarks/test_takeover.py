@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from benchmarks import engines, tlc
-from holdfast.check.search.engine import search
+from holdfast.check.search.engine import Engine, search
 from holdfast.ir.system import System
 
 COUNTS = {"small": (3_637, 14_350, 14), "wide": (6_321, 26_381, 14)}
@@ -28,7 +28,7 @@ def model() -> System:
 
 @pytest.mark.parametrize("scope", COUNTS)
 @pytest.mark.parametrize("engine", ["interpreter", "kernel"])
-def test_an_engine_finds_the_states_of_the_model(model: System, engine: engines.Engine, scope: str) -> None:
+def test_an_engine_finds_the_states_of_the_model(model: System, engine: Engine, scope: str) -> None:
     """Interpreter and kernel find the pinned number of states and steps, and the pinned depth."""
     found = engines.explore(model, scope, engine=engine)
     assert (found.distinct, found.generated, found.depth) == COUNTS[scope]

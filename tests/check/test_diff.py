@@ -32,8 +32,8 @@ GUARD = 'require(self.holder[N(0)] is None, "LE-02")'
 
 def compared(a: System, b: System) -> LockstepResult:
     """The complete comparison of the steps of both systems."""
-    halves = [ComparedSystem(each.system, each.scope, each.target) for each in versions(a, b)]
-    return Lockstep(*halves, Meter(Budget())).compare()
+    left, right = (ComparedSystem(each.system, each.scope, each.target) for each in versions(a, b))
+    return Lockstep(left, right, Meter(Budget())).compare()
 
 
 def calls(found: Difference) -> list[str]:

@@ -115,7 +115,7 @@ def test_why_a_mutant_ends_so() -> None:
         (facts, None, "survived"): "",
     }
     for (of, declared, way), text in expected.items():
-        assert MutantRow(of, declared, way, None).because == text  # type: ignore[arg-type]
+        assert MutantRow(of, declared, way, None).because == text
 
 
 def test_a_pair_must_break_more_than_either_rule_alone(compiled: Compiled) -> None:

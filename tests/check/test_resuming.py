@@ -81,13 +81,13 @@ def edited(system: System, **changes: object) -> System:
 
 def kept(system: System, file: Path, **options: object) -> None:
     """A search that is stopped after a few states, with its checkpoint in the file."""
-    search(system, system.scopes["tiny"], checkpoint=file, budget=Budget(states=5), **options)  # type: ignore[arg-type]
+    search(system, system.scopes["tiny"], checkpoint=file, budget=Budget(states=5), **options)
 
 
 def refusal(system: System, file: Path, **options: object) -> str:
     """The error with which a search refuses to resume from the file."""
     with pytest.raises(UsageError) as refused:
-        search(system, system.scopes["tiny"], resume_from=file, **options)  # type: ignore[arg-type]
+        search(system, system.scopes["tiny"], resume_from=file, **options)
     return str(refused.value)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -115,7 +116,7 @@ def test_too_many_maps_are_refused(layout: Layout) -> None:
 
 def test_by_hand() -> None:
     """CPython takes a set for a relation, and a dictionary for a map; a start is given the maps that it chooses."""
-    cls = load_model(MODEL)
+    cls: Any = load_model(MODEL)
     tiny = cls.at("tiny")
     module = __import__("sys").modules[cls.__module__]
     acceptor, value, tag = module.Acceptor, module.Value, module.Tag

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.check.tlc.agreement import SecondOpinion
 from holdfast.check.tlc.answer import TlcAnswer, TlcError
 from holdfast.check.tlc.process import NoAnswerError, Tools
 from holdfast.cli import tlc as verb
@@ -41,7 +42,7 @@ def test_agreement_ends_with_0(holdfast: Run, counter: str) -> None:
 
 def test_disagreement_ends_with_1(holdfast: Run, counter: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """If TLC counts differently, both figures are shown, and the code is 1."""
-    monkeypatch.setattr(verb.SecondOpinion, "ask", lambda _: TlcAnswer("exhausted", distinct=8, depth=2))
+    monkeypatch.setattr(SecondOpinion, "ask", lambda _: TlcAnswer("exhausted", distinct=8, depth=2))
     found = holdfast("tlc", counter)
     assert found.code == 1
     assert found.out == (
@@ -65,7 +66,7 @@ def test_an_error_of_tlc_has_a_code(
     def ask(_: object) -> TlcAnswer:
         raise error
 
-    monkeypatch.setattr(verb.SecondOpinion, "ask", ask)
+    monkeypatch.setattr(SecondOpinion, "ask", ask)
     found = holdfast("tlc", counter)
     assert (found.code, found.out) == (code, "")
     assert str(error) in found.err

@@ -93,7 +93,7 @@ class Expressions(Reads):
     def calls(self, kinds: tuple[str, ...], sight: Sight, depth: int) -> list[Maker]:
         """Calls of the helpers that return one of these kinds."""
         return [
-            lambda receiver=receiver, helper=helper: self.call(receiver, helper, sight, depth - 1)  # type: ignore[misc]
+            lambda receiver=receiver, helper=helper: self.call(receiver, helper, sight, depth - 1)
             for helper in sight.helpers
             if helper.returns in kinds and self.callable(helper, sight)
             for receiver in sight.receivers
@@ -155,7 +155,7 @@ class Expressions(Reads):
             return self.value(kind, sight, depth)
         options: list[tuple[int, Maker]] = [(1, lambda: "None")]
         wider = [wanted for wanted in (some(kind), kind) if self.reaches(wanted, sight)]
-        options += [(3, lambda wanted=wanted: self.value(wanted, sight, depth)) for wanted in wider]  # type: ignore[misc]
+        options += [(3, lambda wanted=wanted: self.value(wanted, sight, depth)) for wanted in wider]
         return self.choices.weighted(options)()
 
     # Conditions -----------------------------------------------------------------------------------------------
@@ -210,13 +210,13 @@ class Expressions(Reads):
     def optionals(self, sight: Sight) -> list[Callable[[], tuple[str, str]]]:
         """Ways to name an Optional, each with its plain kind, so that a test for None establishes a fact."""
         found: list[Callable[[], tuple[str, str]]] = [
-            lambda name=name, kind=local.kind: (name, some(kind))  # type: ignore[misc]
+            lambda name=name, kind=local.kind: (name, some(kind))
             for name, local in sight.names.items()
             if is_optional(local.kind) and (sight.ghosts or not local.ghost)
         ]
         fields = [field for field in sight.fields if is_optional(field.kind) and self.may_read(field, sight)]
         found += [
-            lambda r=receiver, f=field: (self.cell(r, f, sight), some(f.kind))  # type: ignore[misc]
+            lambda r=receiver, f=field: (self.cell(r, f, sight), some(f.kind))
             for receiver, field in itertools.product(sight.receivers, fields)
         ]
         return found
@@ -300,7 +300,7 @@ class Expressions(Reads):
         if bare:
             makers.append((3, lambda: str(self.choices.between(-1, 3))))
         makers += [
-            (3, lambda name=name: name)  # type: ignore[misc]
+            (3, lambda name=name: name)
             for name, local in sight.names.items()
             if local.kind in (computed(unit), computed()) and (sight.ghosts or not local.ghost)
         ]

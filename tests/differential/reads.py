@@ -55,17 +55,17 @@ class Reads(ABC):
     def reads(self, kind: str, sight: Sight, depth: int) -> list[tuple[int, Maker]]:
         """Ways to read a value of exactly this kind, with weights: a name, an Optional that is not None, a field."""
         found: list[tuple[int, Maker]] = [
-            (8, lambda name=name: name)  # type: ignore[misc]
+            (8, lambda name=name: name)
             for name, local in sight.names.items()
             if local.kind == kind and name not in sight.known and (sight.ghosts or not local.ghost)
         ]
         known = [text for text, of in sight.known.items() if of == kind]
-        found += [(6, lambda text=text: self.mention(text, sight)) for text in known]  # type: ignore[misc]
+        found += [(6, lambda text=text: self.mention(text, sight)) for text in known]
         fields = [field for field in sight.fields if field.kind == kind and self.may_read(field, sight)]
         for receiver, field in itertools.product(sight.receivers, fields):
-            found.append((4, lambda r=receiver, f=field: self.unknown_cell(r, f, sight, depth)))  # type: ignore[misc]
+            found.append((4, lambda r=receiver, f=field: self.unknown_cell(r, f, sight, depth)))
         if kind == BOOL:
-            found += [(2, lambda flag=flag: f"self.{flag}") for flag in sight.flags]  # type: ignore[misc]
+            found += [(2, lambda flag=flag: f"self.{flag}") for flag in sight.flags]
         return found
 
     def may_read(self, field: Field, sight: Sight) -> bool:
@@ -105,7 +105,7 @@ class Reads(ABC):
     def key(self, kind: str, sight: Sight, depth: int) -> str:
         """A key: mostly a name."""
         simple: list[tuple[int, Maker]] = [
-            (6, lambda name=name: name)  # type: ignore[misc]
+            (6, lambda name=name: name)
             for name, local in sight.names.items()
             if local.kind == kind and (sight.ghosts or not local.ghost)
         ]
@@ -114,7 +114,7 @@ class Reads(ABC):
         scalars = [
             f for f in sight.fields if f.kind == kind and not f.keys and not f.ghost and f.name not in sight.held
         ]
-        simple += [(2, lambda field=field: self.cell("self", field, sight)) for field in scalars]  # type: ignore[misc]
+        simple += [(2, lambda field=field: self.cell("self", field, sight)) for field in scalars]
         if depth > 0:
             simple.append((2, lambda: self.value(kind, sight, depth - 1)))
         return self.choices.weighted(simple)()

@@ -19,6 +19,7 @@ import pytest
 from holdfast.ir import removal
 from holdfast.ir.compile import bodies, comparisons, expressions, folds, helpers, model, simplify
 from holdfast.ir.compile import conversions as fitting
+from holdfast.ir.compile.comparisons import comparison
 from holdfast.ir.expr import TRUE, And, Expr, IfElse, IsNone, Not, Or, Ruled
 from holdfast.ir.stmt import Stmt
 from holdfast.ir.system import System
@@ -152,7 +153,7 @@ def lost_filter(patch: pytest.MonkeyPatch) -> None:
 
 def lost_chain(patch: pytest.MonkeyPatch) -> None:
     """In ``a < b < c`` only the first comparison counts."""
-    real = expressions.comparison
+    real = comparison
     patch.setattr(
         expressions,
         "comparison",

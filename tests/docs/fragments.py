@@ -152,7 +152,11 @@ def _indented(code: str, levels: int) -> str:
 
 def _start(body: list[ast.stmt]) -> str:
     """An initial condition for the fields that the code declares, if it has none itself."""
-    fields = {stmt.target.id: ast.unparse(stmt.annotation) for stmt in body if _is_field(stmt)}
+    fields = {
+        stmt.target.id: ast.unparse(stmt.annotation)
+        for stmt in body
+        if isinstance(stmt, ast.AnnAssign) and isinstance(stmt.target, ast.Name)
+    }
     if not fields or any("@init" in ast.unparse(stmt) for stmt in body):
         return ""
     lines = []
@@ -168,10 +172,6 @@ def _start(body: list[ast.stmt]) -> str:
         else:
             lines.append(f"    self.{name} = {_first(kind)}\n")
     return f"\n@init\ndef start_fragment(self) -> None:\n{''.join(lines)}" if lines else ""
-
-
-def _is_field(stmt: ast.stmt) -> bool:
-    return isinstance(stmt, ast.AnnAssign) and isinstance(stmt.target, ast.Name)
 
 
 def _first(kind: str) -> str:

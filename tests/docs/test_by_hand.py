@@ -9,7 +9,8 @@ import pytest
 
 from holdfast.check.tlc.answer import TlcAnswer, answer_of
 from holdfast.check.tlc.process import Tools, run_tlc
-from tests.docs.test_examples import EXAMPLES, ROOT, Example, code_lines, tla_lines
+from tests.docs.fences import ROOT
+from tests.docs.test_examples import EXAMPLES, Example, code_lines, tla_lines
 from tests.tla.asking import LIMIT
 from tests.tla.conftest import tools
 

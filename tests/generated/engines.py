@@ -64,7 +64,7 @@ def interpreter(case: Case) -> Iterator[str]:
 def answered(case: Case, **options: object) -> Result | str:
     """The search's result, or its error's message."""
     try:
-        return search(case.system, case.scope, engine="interpreter", **options)  # type: ignore[arg-type]
+        return search(case.system, case.scope, engine="interpreter", **options)
     except ModelError as error:
         return str(error)
 
@@ -148,7 +148,7 @@ def machine(case: Case) -> Iterator[str]:
     for options in ({"symmetry": True, "keep_going": True}, {"symmetry": False, "keep_going": False}):
         slow = answered(case, **options)
         try:
-            fast = search(case.system, case.scope, engine="kernel", cores=1, **options)  # type: ignore[arg-type]
+            fast = search(case.system, case.scope, engine="kernel", cores=1, **options)
         except UsageError as error:
             if refuses_numbers(str(error)):
                 return

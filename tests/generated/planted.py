@@ -7,9 +7,11 @@ from typing import Any
 
 import attrs
 import pytest
+import z3
 
 from holdfast.check.mutate import bench
 from holdfast.check.prove import engine as prove
+from holdfast.check.prove.rests import grounds
 from holdfast.check.search import checkpoint
 from holdfast.ir import system
 from holdfast.ir.compile import (
@@ -29,6 +31,7 @@ from holdfast.ir.stmt import is_check
 from holdfast.ir.types import BOOL, INT, MapType, NatType, NumberType, OptionalType
 from holdfast.lower.kernel import build, emit, source
 from holdfast.lower.python import expression_text
+from holdfast.lower.python.emit import Emitter
 from holdfast.lower.smt import unbounded_universe
 from holdfast.lower.tla import bodies as tla_bodies
 from holdfast.lower.tla import expression_text as tla_expressions
@@ -48,9 +51,9 @@ def negative_literals(patch: Patch) -> None:
 
 
 def _any_number(universe: Any, value: int, sort: Any) -> Any:
-    if sort.kind() == unbounded_universe.z3.Z3_INT_SORT:
-        return unbounded_universe.z3.IntVal(value, universe.ctx)
-    return unbounded_universe.z3.Const(f"{sort.name()}.{value}", sort)
+    if sort.kind() == z3.Z3_INT_SORT:
+        return z3.IntVal(value, universe.ctx)
+    return z3.Const(f"{sort.name()}.{value}", sort)
 
 
 def endless_numbers(patch: Patch) -> None:
@@ -67,8 +70,7 @@ def endless_numbers(patch: Patch) -> None:
 
 def unsaid_literals(patch: Patch) -> None:
     """A proof does not state its assumption that the model's literals exist."""
-    real = prove.grounds
-    patch.setattr(prove, "grounds", lambda logic: tuple(each for each in real(logic) if each.what != "literals"))
+    patch.setattr(prove, "grounds", lambda logic: tuple(each for each in grounds(logic) if each.what != "literals"))
 
 
 def shared_symbols(patch: Patch) -> None:
@@ -301,7 +303,7 @@ def last_return(patch: Patch) -> None:
 
 def endless_pools(patch: Patch) -> None:
     """Nothing checks the bound of a pool."""
-    patch.setattr(emit.Emitter, "limited", lambda *_: True)
+    patch.setattr(Emitter, "limited", lambda *_: True)
 
 
 def one_member_more(patch: Patch) -> None:

@@ -19,10 +19,10 @@ import numpy as np
 from holdfast import __version__
 from holdfast.check.json_values import sealed
 from spark.campaign.config import LogCollection, read_config
+from spark.campaign.tables import to_parquet
 from tests.cli.samples import COUNTER
 from tests.conform.walked_logs import lines
 from tests.spark.samples import Sample, campaign, campaign_row, findings
-from tests.spark.samples import to_parquet as parquet
 
 Words = tuple[object, ...]
 
@@ -235,11 +235,11 @@ def campaign_in(folder: Path, kind: str, code: str) -> None:
         row |= {"kind": "log", "config": attrs.evolve(config, target="log", log=logs).to_json()}
     if kind == "code":
         row |= {"model": code, "deadlock": code, "actions": [code], "fingerprint": code, "situations": [code]}
-    held.write("campaign.parquet", parquet("campaign", [row]))
+    held.write("campaign.parquet", to_parquet("campaign", [row]))
     if kind == "line":
         # The configuration names a good model, and the replay line of each finding another one.
         rows = [{**row, "line": f"{EVIL} {STEPS}"} for row in findings(sample)]
-        held.write("findings.parquet", parquet("findings", rows))
+        held.write("findings.parquet", to_parquet("findings", rows))
     if kind == "pickle":
         held.write("findings.parquet", pickle.dumps(PickleBomb(code)))
     for name, data in held.files.items():

@@ -20,7 +20,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 from holdfast.check.budget import Budget, Meter
 from tests.hostile.case import CaseResult, HostileCase
@@ -176,7 +176,7 @@ def _be_command(case: HostileCase, environment: Mapping[str, str], work: Path, k
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else 1
     # As the interpreter does at its end.
-    threading._shutdown()
+    threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -187,7 +187,7 @@ def _be_command(case: HostileCase, environment: Mapping[str, str], work: Path, k
     os._exit(code)
 
 
-def _stream(number: int) -> object:
+def _stream(number: int) -> TextIO | None:
     """The standard stream as an interpreter opens it; None if it is closed."""
     try:
         os.fstat(number)

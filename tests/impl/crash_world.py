@@ -25,7 +25,7 @@ from impl.controller.view import Profile
 from impl.errors import E
 from impl.metadata.image import Image
 from impl.metadata.log import MetadataBatch
-from impl.store.interface import Delete, ObjectStore
+from impl.store.interface import Delete
 from impl.store.memory import MemoryStore
 
 START = 1_000_000
@@ -124,7 +124,7 @@ class World:
         self.now = START
         profile = Profile(v6=v6, handshake="G1" if self.settings.elects else "G0")
         self.controller = Controller(profile, now=START)
-        self.store: ObjectStore = MemoryStore()
+        self.store = MemoryStore()
         self.processes: list[Process] = []
         self.flights: deque[Flight] = deque()
         self.held: list[Flight] = []

@@ -80,7 +80,7 @@ def test_an_object_is_replaced_once(faults: list[str]) -> None:
     store = Flaky(faults)
     old = store.store.execute(Put("a", b"old"))
     try:
-        etag = run(lambda bucket: bucket.put("a", b"mine", replaces=old.etag), store)  # type: ignore[union-attr]
+        etag = run(lambda bucket: bucket.put("a", b"mine", replaces=old.etag), store)
     except StoreError:
         assert len(store.seen) >= ATTEMPTS
     else:

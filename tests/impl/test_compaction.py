@@ -192,12 +192,12 @@ def test_a_put_of_unknown_outcome_ends_the_round(split: int) -> None:
         def execute(operation: Any) -> Any:
             return Unsure("out of reach") if isinstance(operation, Put) else store(operation)
 
-        world.store.execute = execute  # type: ignore[method-assign]
+        world.store.execute = execute
         gate = process.start(process.compactor.compact_sets())
         while not gate.happened:
             world.controller.advance(1_000)
             process.start(nothing())
-        world.store.execute = store  # type: ignore[method-assign]
+        world.store.execute = store
         return gate.result()
 
     world = filled()

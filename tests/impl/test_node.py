@@ -8,6 +8,7 @@ import pytest
 from impl import records as r
 from impl import wire
 from impl.controller import nodes, streams
+from impl.controller.commits import SetCommit, StreamCommit
 from impl.controller.node import Controller
 from impl.controller.view import OperationResult, Profile, View
 from impl.errors import E
@@ -171,8 +172,8 @@ def test_a_repeated_request_changes_nothing() -> None:
 SINGLE: tuple[tuple[wire.Body, E], ...] = (
     (wire.GetOpeningStreams(NODE, EPOCH - 1), E.NODE_EPOCH_EXPIRED),
     (wire.PrepareObjects(2, 100), E.NONE),
-    (wire.CommitStreamSetObject(wire.SetCommit(NODE, EPOCH - 1, 0, 0)), E.NODE_EPOCH_EXPIRED),
-    (wire.CommitStreamObject(wire.StreamCommit(NODE, EPOCH - 1, 0, 9, 0, -1, 0, 1)), E.NODE_EPOCH_EXPIRED),
+    (wire.CommitStreamSetObject(SetCommit(NODE, EPOCH - 1, 0, 0)), E.NODE_EPOCH_EXPIRED),
+    (wire.CommitStreamObject(StreamCommit(NODE, EPOCH - 1, 0, 9, 0, -1, 0, 1)), E.NODE_EPOCH_EXPIRED),
     (wire.RegisterNode(NODE, EPOCH, "wal", {"a": "b"}), E.NONE),
     (wire.UnregisterNode(NODE), E.NONE),
     (wire.PutIfAbsent("k", b"v"), E.NONE),
@@ -201,7 +202,7 @@ def test_a_message_survives_the_wire() -> None:
     """A frame is decoded to an equal message, records and errors included."""
     append = wire.QuorumAppend(3, MetadataBatch((r.RemoveS3Stream(4), r.KV((r.KeyValue("k", b"\x00\xff"),)))))
     reply = wire.Reply(1, 2, (wire.ItemAnswer(E.NODE_LOCKED, {"start": 1}),))
-    request = wire.Request(1, 2, wire.CommitStreamSetObject(wire.SetCommit(1, 2, 3, 4)))
+    request = wire.Request(1, 2, wire.CommitStreamSetObject(SetCommit(1, 2, 3, 4)))
     for message in (append, reply, request, *(wire.Request(1, 2, body) for body, _ in SINGLE)):
         assert msgspec.msgpack.decode(msgspec.msgpack.encode(message), type=wire.Input | wire.Output) == message
 

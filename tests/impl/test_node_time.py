@@ -200,7 +200,7 @@ def test_a_broker_that_is_fenced_is_failed_over_at_once() -> None:
     for body in (*brokers, wire.RegisterNode(NODE, EPOCH, "wal"), opening((0, 1))):
         ask(controller, body)
     outputs = controller.handle(wire.Request(9, 1, wire.SetBroker(1, "fenced")), 100_000)
-    appended = [record.KIND for output in outputs for record in output.batch.records]  # type: ignore[union-attr]
+    appended = [record.KIND for output in outputs for record in output.batch.records]
     assert appended == ["BROKER", "KV"]
 
 

@@ -18,6 +18,7 @@ from impl.cli import simulations as campaign
 from impl.oracles import judge
 from impl.sim.check import CheckResult, Question, check
 from impl.sim.run import always
+from impl.sim.seeds import outcomes
 
 Captured = pytest.CaptureFixture[str]
 SMALL = ("--steps", "60")
@@ -202,15 +203,14 @@ def test_memory_is_limited(capsys: Captured) -> None:
 def test_signals_end_the_runs(capsys: Captured, monkeypatch: pytest.MonkeyPatch, sent: signal.Signals) -> None:
     """After a signal the results so far are printed."""
     made = iter(range(100))
-    plain = campaign.outcomes
 
-    def outcomes(*args: object) -> object:
-        for each in plain(*args):  # type: ignore[arg-type]
+    def interrupted(*args: object) -> object:
+        for each in outcomes(*args):
             if next(made) == 2:
                 signal.raise_signal(sent)
             yield each
 
-    monkeypatch.setattr(campaign, "outcomes", outcomes)
+    monkeypatch.setattr(campaign, "outcomes", interrupted)
     assert simulate("--seeds", "0..99", "--jobs", 1, *SMALL) == 20
     out, err = capsys.readouterr()
     assert "not all seeds were run" in out

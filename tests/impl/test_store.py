@@ -76,7 +76,7 @@ def test_a_new_store_has_the_credentials_of_its_time(monkeypatch: pytest.MonkeyP
 
 def put(store: ObjectStore, key: str, data: bytes, **conditions: object) -> str:
     """Put an object and return its etag."""
-    answer = store.execute(Put(key, data, **conditions))  # type: ignore[arg-type]
+    answer = store.execute(Put(key, data, **conditions))
     assert isinstance(answer, PutResult)
     return answer.etag
 

@@ -27,11 +27,7 @@ def started(world: World, epoch: int | None = None) -> Process:
 
 def sent(process: Process, kind: type, text: str = "") -> list[int]:
     """The numbers of sent operations of a kind, with a text in their keys, that have not arrived."""
-    return [
-        number
-        for number, each in process.sent.items()
-        if isinstance(each, kind) and text in each.key  # type: ignore[attr-defined]
-    ]
+    return [number for number, each in process.sent.items() if isinstance(each, kind) and text in each.key]
 
 
 def arrive(process: Process, kind: type, text: str = "") -> None:

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from holdfast.lower.kernel import build
+from holdfast.lower.kernel.llvm.object_code import FULL
 from tests.kernel import plain
 
 
 def machine(text: str) -> Any:
     """The compiled functions of a text."""
-    return build._module(build._content(text, build.FULL), build.FULL)
+    return build._module(build._content(text, FULL), FULL)
 
 
 def python(text: str) -> Callable[[int, int], int]:

@@ -15,6 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from holdfast.lower.kernel import build, kernel
+from holdfast.lower.kernel.llvm.object_code import FULL, QUICK
 
 HEAD = """
 from __future__ import annotations
@@ -114,7 +115,7 @@ def plain_build(functions: str, driver: str = "driver.py", *, quick: bool = Fals
     text = head + build.kernel_text(functions, driver).removeprefix(build.HEAD)
     names: dict[str, object] = {}
     exec(compile(text, "<kernel>", "exec"), names)  # noqa: S102 - the text that is under test
-    return SimpleNamespace(**names, LEVEL=build.QUICK if quick else build.FULL)
+    return SimpleNamespace(**names, LEVEL=QUICK if quick else FULL)
 
 
 def use_python(monkeypatch: pytest.MonkeyPatch) -> None:

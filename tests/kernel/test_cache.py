@@ -16,6 +16,7 @@ import pytest
 from holdfast.cli.app import main
 from holdfast.lower.kernel import build
 from holdfast.lower.kernel.cache import CACHE_VARIABLE, cache_folder, cache_problem, make_cache_folder
+from holdfast.lower.kernel.llvm.object_code import FULL, QUICK
 
 ROOT = Path(__file__).parents[2]
 MODEL = ROOT / "tests" / "lower" / "models" / "streams.py"
@@ -165,18 +166,18 @@ def test_full_code_serves_for_quick_code(tmp_path: Path, monkeypatch: pytest.Mon
         assert module.twice(21) == 42
         return int(module.LEVEL)
 
-    assert [level(quick=True), level(quick=True)] == [build.QUICK, build.QUICK]
+    assert [level(quick=True), level(quick=True)] == [QUICK, QUICK]
     assert build.is_compiled(TINY, quick=True)
     assert not build.is_compiled(TINY)
-    assert [level(quick=False), level(quick=True)] == [build.FULL, build.FULL]
+    assert [level(quick=False), level(quick=True)] == [FULL, FULL]
     monkeypatch.setattr(build, "_built", {})
-    assert [level(quick=True), len(compiled)] == [build.FULL, 2]
+    assert [level(quick=True), len(compiled)] == [FULL, 2]
 
 
 def test_a_changed_byte_is_never_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file with one byte changed, at 1,000 places drawn by a seed, counts as missing; the true file is read."""
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
-    content, name = build._content(TINY, build.FULL), build._name(TINY, build.FULL)
+    content, name = build._content(TINY, FULL), build._name(TINY, FULL)
     path = tmp_path / "holdfast" / "kernels" / f"{name}{build.CODE_SUFFIX}"
     draws = random.Random(1)
     for _ in range(1000):
@@ -187,15 +188,15 @@ def test_a_changed_byte_is_never_loaded(tmp_path: Path, monkeypatch: pytest.Monk
 
     build._write(path, content)
     assert build._kept(name) == content
-    assert build._module(content, build.FULL).twice(21) == 42
+    assert build._module(content, FULL).twice(21) == 42
 
 
 def test_code_under_another_name_is_never_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The digest covers the name, so the code of one kernel does not stand in for another."""
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
-    path = make_cache_folder() / f"{build._name(TINY, build.QUICK)}{build.CODE_SUFFIX}"
-    build._write(path, build._content(TINY, build.FULL))
-    assert build._kept(build._name(TINY, build.QUICK)) is None
+    path = make_cache_folder() / f"{build._name(TINY, QUICK)}{build.CODE_SUFFIX}"
+    build._write(path, build._content(TINY, FULL))
+    assert build._kept(build._name(TINY, QUICK)) is None
 
 
 # Whose folder it is ---------------------------------------------------------------------------------------------------
@@ -228,7 +229,7 @@ def test_a_folder_that_others_may_write_is_not_used(
 ) -> None:
     """Good code in a folder that others may write to is neither loaded nor added to, and the reason is one line."""
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
-    name, content = build._name(TINY, build.FULL), build._content(TINY, build.FULL)
+    name, content = build._name(TINY, FULL), build._content(TINY, FULL)
     build._write(cache_folder() / f"{name}{build.CODE_SUFFIX}", content)
     assert build._kept(name) == content
     folder = outer_and_inner(tmp_path)[which]
@@ -246,7 +247,7 @@ def test_a_folder_that_others_may_write_is_not_used(
 def test_a_folder_of_somebody_else_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same holds for a folder of another user, whatever its mode is."""
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
-    name, content = build._name(TINY, build.FULL), build._content(TINY, build.FULL)
+    name, content = build._name(TINY, FULL), build._content(TINY, FULL)
     build._write(cache_folder() / f"{name}{build.CODE_SUFFIX}", content)
     me = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: me + 1)
@@ -279,10 +280,10 @@ def test_a_mended_cache_serves_again(cache: Path) -> None:
 @pytest.mark.parametrize("what", ["compiler", "_translator"])
 def test_machine_code_of_another_compiler_has_another_name(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another processor, LLVM or translator gives machine code another name, so a shared folder does no harm."""
-    here = build._name("text", build.FULL)
+    here = build._name("text", FULL)
     monkeypatch.setattr(build, what, lambda: "another")
-    assert build._name("text", build.FULL) != here
-    assert build._name("another text", build.FULL) != build._name("text", build.FULL)
+    assert build._name("text", FULL) != here
+    assert build._name("another text", FULL) != build._name("text", FULL)
 
 
 def test_what_was_built_counts_as_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -290,7 +291,5 @@ def test_what_was_built_counts_as_compiled(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("HOLDFAST_CACHE", str(tmp_path))
     text = "# A text of which there is no code."
     assert not build.is_compiled(text)
-    monkeypatch.setitem(
-        build._built, build._name(build.kernel_text(text, "driver.py"), build.FULL), (b"", SimpleNamespace())
-    )
+    monkeypatch.setitem(build._built, build._name(build.kernel_text(text, "driver.py"), FULL), (b"", SimpleNamespace()))
     assert build.is_compiled(text)

@@ -227,7 +227,7 @@ class NoCut(GatherRows):
     """A cut is counted, and the step is taken all the same."""
 
     def cut(self, *args: object) -> list[str]:
-        return super().cut(*args)[:1]  # type: ignore[arg-type]
+        return super().cut(*args)[:1]
 
 
 FAULTS |= {

@@ -16,7 +16,7 @@ from holdfast.lower.kernel.llvm.blocks import Blocks
 from holdfast.lower.kernel.llvm.expressions import ExpressionWriter
 from holdfast.lower.kernel.llvm.kinds import KernelTextError, Kind, kind_of_json, kind_to_json
 from holdfast.lower.kernel.llvm.module import translate
-from holdfast.lower.kernel.llvm.object_code import verified
+from holdfast.lower.kernel.llvm.object_code import compiled, verified
 from holdfast.lower.kernel.llvm.statements import FunctionWriter
 from holdfast.lower.kernel.llvm.values import TypedValue, number, spanned
 from tests.kernel.compiled import machine, python
@@ -100,8 +100,7 @@ IN_TEXT: dict[str, tuple[str, Callable[[str], str]]] = {
 def test_a_faulty_instruction_is_noticed(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A translator that writes a wrong instruction is caught by the comparison with CPython."""
     construct, change = IN_TEXT[fault]
-    right = build.compiled
-    monkeypatch.setattr(build, "compiled", lambda text, level: right(change(text), level))
+    monkeypatch.setattr(build, "compiled", lambda text, level: compiled(change(text), level))
 
     assert differences(program(FUNCTIONS[construct]), PAIRS) != []
 

@@ -207,7 +207,7 @@ def test_a_declared_encoding_is_respected(folder: Path) -> None:
 
 def test_a_class_that_no_file_holds_is_refused() -> None:
     """A class made with ``type`` or ``exec`` has no source text, so it is refused."""
-    space: dict[str, type] = {"__name__": "nowhere"}  # type: ignore[dict-item]
+    space: dict[str, type] = {"__name__": "nowhere"}
     exec(LAMP, space)  # noqa: S102 - the point of the test
 
     with pytest.raises(ModelError, match="class Lamp: its source file is unknown; write it to a file"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,7 +53,7 @@ def test_a_later_element_cuts(tmp_path: Path) -> None:
     """The first cell decides, and the key of the second lies beyond its bound: the step is cut, the property false."""
     path = tmp_path / "row.py"
     path.write_text(MODEL)
-    row = load_model(str(path))
+    row: Any = load_model(str(path))
     state = row.at("tiny").start()
     with pytest.raises(Cut, match="Place"):
         state.take("look")
@@ -63,7 +64,7 @@ def test_names_are_those_of_python_afterwards(tmp_path: Path) -> None:
     """Also after a method that ends with an error, and within the same module."""
     path = tmp_path / "row.py"
     path.write_text(MODEL)
-    row = load_model(str(path))
+    row: Any = load_model(str(path))
     with pytest.raises(Cut):
         row.at("tiny").start().take("look")
     module = sys.modules[row.__module__]

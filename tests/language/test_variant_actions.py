@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from holdfast.ir.errors import ModelError
@@ -73,7 +75,7 @@ def test_both_executors_agree(build: Build, chosen: tuple[str, ...]) -> None:
 
 def test_the_class_has_the_action_in_the_variant_only(build: Build) -> None:
     """Without the variant the class has no such action, and taking it by hand fails with its name."""
-    model = build(LATE).python
+    model: Any = build(LATE).python
     n = Node.element(1)
     heard = model.at("tiny", variants=("late",)).start().take("ask", n=n).take("hear", n=n)
     assert heard.clock == Epoch(2)

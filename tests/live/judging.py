@@ -24,7 +24,7 @@ from tests.live.written import as_model
 def differs_on_arrays(puzzle: Puzzle, *, cautious: bool = True) -> str | None:
     """The first error of the search in arrays for a puzzle, or None."""
     arrays, order = as_arrays(puzzle)
-    fairness = FairComponents(arrays, PuzzleDemands(puzzle), cautious=cautious)  # type: ignore[arg-type]
+    fairness = FairComponents(arrays, PuzzleDemands(puzzle), cautious=cautious)
     lasso = _lasso(puzzle, arrays, order, fairness)
     if (lasso is not None) != violated(puzzle, cautious=cautious):
         return f"the answer is {lasso}"

@@ -172,4 +172,5 @@ def puzzles(seed: int, count: int, *, cuts: bool = True) -> Iterator[Puzzle]:
         goal = {state for state in range(states) if chance.random() < 0.25}
         premise = {state for state in range(states) if chance.random() < 0.5}
         starts = {0, *(state for state in range(states) if chance.random() < 0.1)}
-        yield Puzzle(states, *map(frozenset, (starts, edges)), demands, *map(frozenset, (cut, premise, goal)))
+        rest = frozenset(cut), frozenset(premise), frozenset(goal)
+        yield Puzzle(states, frozenset(starts), frozenset(edges), demands, *rest)

@@ -9,6 +9,8 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components
 
 from holdfast.check.live import components, engine, fair, lasso
 from holdfast.check.live.components import GraphPart, Mask, Numbers
@@ -154,10 +156,8 @@ def any_component(monkeypatch: pytest.MonkeyPatch) -> None:
     """States that hang together in one direction only count as a component."""
 
     def weakly(self: GraphPart) -> Any:
-        matrix = components.csr_matrix(
-            (np.ones(len(self.sources)), (self.sources, self.targets)), shape=(len(self.states),) * 2
-        )
-        return components.connected_components(matrix, directed=True, connection="weak")[1]
+        matrix = csr_matrix((np.ones(len(self.sources)), (self.sources, self.targets)), shape=(len(self.states),) * 2)
+        return connected_components(matrix, directed=True, connection="weak")[1]
 
     monkeypatch.setattr(GraphPart, "components", weakly)
 

@@ -23,7 +23,7 @@ from tests.lower.crowds import SCOPES, cycles, layout, random_states
 def every_renaming(of: Layout) -> list[Renaming]:
     """All renamings that change no given constant, by a plain look at all permutations of all Sorts."""
     sizes = {sort.name: of.scope.sizes[sort.name] for sort in of.system.sorts}
-    found = []
+    found: list[Renaming] = []
     for images in product(*(permutations(range(size)) for size in sizes.values())):
         renaming = dict(zip(sizes, images, strict=True))
         given = of.given.get("site_of", ())

@@ -211,7 +211,7 @@ def test_an_action_too_large_to_write_out_is_refused(streams: System) -> None:
     epoch = NatType("Epoch")
     body = Compare("<=", Name("a", epoch), Read("epoch", (Lit(0, SortType("Stream")),), epoch))
     for var in "cba":
-        body = Quantified("all", var, epoch, body)  # type: ignore[assignment]
+        body = Quantified("all", var, epoch, body)
     large = attrs.evolve(streams.properties[0], name="sorted_epochs", ids=(), body=body)
     wrong = attrs.evolve(streams, properties=(large,))
     assert at_tiny(wrong).invariants is not None

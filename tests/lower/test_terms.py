@@ -201,7 +201,7 @@ def test_a_value_beyond_its_bounds_is_seen(gauges: System, monkeypatch: pytest.M
     true = Emitter.if_else
 
     def narrow(self: Emitter, node: object) -> Term:
-        found = true(self, node)  # type: ignore[arg-type]
+        found = true(self, node)
         return found if found.constant else Term(found.text, found.lo, found.hi - 1)
 
     monkeypatch.setattr(Emitter, "if_else", narrow)

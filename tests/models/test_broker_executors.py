@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from holdfast.lang import Scope
-from models.broker_executors import BrokerExecutors, Partition, Thread
+from models.broker_executors import BrokerExecutors
 from models.parts.nodes import Node
+from models.parts.partitions import Partition
+from models.parts.threads import Thread
 
 PAIRS = Scope({Node: 2, Partition: 4, Thread: 2}, given={"for_opens": (1, 0)})
 """Two brokers, each with one thread for opens and one for closes."""

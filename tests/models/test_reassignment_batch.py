@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from holdfast.lang import Scope
 from models.parts.nodes import Node
-from models.reassignment_batch import Partition, Plan, ReassignmentBatch, Row
+from models.parts.partitions import Partition
+from models.reassignment_batch import Plan, ReassignmentBatch, Row
 
 WIDE = Scope({Node: 3, Partition: 3, Plan: 2})
 LEFT, RIGHT, DEAD = (Node.element(number) for number in range(3))

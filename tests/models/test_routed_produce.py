@@ -9,7 +9,8 @@ from holdfast.check.search.engine import search
 from holdfast.ir.compile import compile_model
 from holdfast.ir.removal import remove_rules
 from holdfast.ir.system import System
-from models.parts.produce_requests import Answer, Connection, Epoch, Phase, Producer, Record, Sequence, Thread
+from models.parts.produce_requests import Answer, Connection, Epoch, Phase, Producer, Record, Sequence
+from models.parts.threads import Thread
 from models.routed_produce import RoutedProduce
 
 C = Connection.element(0)

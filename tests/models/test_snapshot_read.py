@@ -8,8 +8,9 @@ from holdfast.check.search.engine import search
 from holdfast.ir.compile import compile_model
 from holdfast.ir.removal import remove_rules
 from models.parts.channels import Main
+from models.parts.snapshots import LeaderEpoch
 from models.parts.streams import Offset
-from models.snapshot_read import LeaderEpoch, SnapshotRead
+from models.snapshot_read import SnapshotRead
 
 OLD, NEW = Main.element(0), Main.element(1)
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from holdfast.check.search.engine import search
 from holdfast.ir.compile import compile_model
+from holdfast.ir.marks import ScopeMark
 from holdfast.ir.removal import remove_rules
 from holdfast.lang import Scope, universe
 from models.parts.wal_objects import Incarnation, Slot
@@ -80,7 +81,7 @@ def lost(stored: Iterable[WalObject], reader: str) -> list[WalObject]:
     return [each for each in objects if each.acked and (each not in kept or each.start <= p)]
 
 
-def list_objects(state: Wal, p: Incarnation, scope: Scope) -> Wal:
+def list_objects(state: Wal, p: Incarnation, scope: ScopeMark) -> Wal:
     """The state after p has listed all objects, up to the last object of the newest epoch."""
     with universe(scope.sizes):
         newest = max(((q, k) for q in Incarnation for k in Slot if state.stored[q, k]), default=None)

@@ -33,7 +33,7 @@ IDLE = "@lemma\ndef again(self) -> bool:\n    return count(self.inside[n] for n 
 
 def rows(system: System, **options: object) -> list[Ablation]:
     """For each lemma, the result of the proof without it."""
-    found = list(ablations(system, target="x.py", cores=0, **options))  # type: ignore[arg-type]
+    found = list(ablations(system, target="x.py", cores=0, **options))
     assert not any(isinstance(row, str) for row in found)
     return [row for row in found if not isinstance(row, str)]
 

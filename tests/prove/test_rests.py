@@ -61,7 +61,7 @@ def any_mode(self) -> bool:
 
 def verdicts(system: System, **options: object) -> dict[str, str]:
     """The verdict of each property, without a search."""
-    result = prove(system, cores=0, searched=False, suggest=False, **options)  # type: ignore[arg-type]
+    result = prove(system, cores=0, searched=False, suggest=False, **options)
     return {proof.claim.name: proof.verdict for proof in result.properties}
 
 

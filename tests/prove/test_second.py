@@ -14,7 +14,7 @@ from holdfast.check.prove.text import render_proof
 from holdfast.cli.app import main
 from holdfast.lower.smt import second_solver as prover
 from holdfast.lower.smt.second_solver import ask_cvc5
-from holdfast.lower.smt.solve import SolverAnswer, SolverQuestion
+from holdfast.lower.smt.solve import SolverAnswer, SolverQuestion, ask
 from tests.prove.conftest import EXAMPLES, Compiled, example
 
 UNLOCKED = """
@@ -52,10 +52,9 @@ def test_what_only_one_prover_shows_is_a_disagreement(compiled: Compiled, monkey
 
 def test_a_core_that_lacks_something_is_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
     """cvc5 gets the formulas of Z3's core alone. If the core lacks what a proof needs, cvc5 does not agree."""
-    answer = asking.ask
 
     def without_core(*args: Any, **options: Any) -> SolverAnswer:
-        return attrs.evolve(answer(*args, **options), core=())
+        return attrs.evolve(ask(*args, **options), core=())
 
     monkeypatch.setattr(asking, "ask", without_core)
     result = prove(example("two_phase_commit"), cores=0, searched=False, sane=False, tried=False, second=True)

@@ -11,7 +11,7 @@ import attrs
 import pytest
 
 from holdfast.check.search.engine import search
-from holdfast.check.tlc.agreement import Refinement
+from holdfast.check.tlc.agreement import Refinement, SecondOpinion
 from holdfast.check.tlc.answer import TlcAnswer
 from holdfast.check.tlc.process import NoAnswerError, Tools
 from holdfast.cli import tlc
@@ -222,7 +222,7 @@ def test_agreement_with_tlc(holdfast: Run, tools: Tools) -> None:
 def test_disagreement_with_tlc(holdfast: Run, tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
     """A disagreement fails the scope that both searched, or the property on which they differ."""
     assert tools.jar.is_file()
-    monkeypatch.setattr(tlc.SecondOpinion, "ask", lambda _: TlcAnswer("exhausted", distinct=8, depth=2))
+    monkeypatch.setattr(SecondOpinion, "ask", lambda _: TlcAnswer("exhausted", distinct=8, depth=2))
     monkeypatch.setattr(tlc, "ask_liveness", lambda _: ())
     ran, files = told(holdfast, "tlc", "counter.py")
     assert (ran.code, files.said("agreement")[0]) == (1, "they disagree: states: search 9, TLC 8")
@@ -261,7 +261,7 @@ def test_no_answer_from_tlc(holdfast: Run, tools: Tools, monkeypatch: pytest.Mon
             return found
         raise found
 
-    monkeypatch.setattr(tlc.SecondOpinion, "ask", ask)
+    monkeypatch.setattr(SecondOpinion, "ask", ask)
     monkeypatch.setattr(tlc, "ThreadPoolExecutor", _AtOnce)
     ran = holdfast("tlc", "counter.py", "declared.py", *FILES)
     files = read()

@@ -106,8 +106,8 @@ class Structure:
                 return self.universe.false
             return z3.And(value.some, self.holds_code(kind.of, value.value, code - 1))
         if isinstance(value, int):
-            return self.universe.settled(value, kind) == self.element(kind, code)  # type: ignore[arg-type, no-any-return]
-        return value == self.element(kind, code)  # type: ignore[return-value]
+            return self.universe.settled(value, kind) == self.element(kind, code)
+        return value == self.element(kind, code)
 
 
 @pytest.mark.parametrize("case", CASES)

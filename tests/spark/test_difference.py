@@ -8,8 +8,8 @@ import pytest
 from holdfast.check.walk.result import StopFigures
 from holdfast.ir.errors import UsageError
 from spark.campaign.difference import compare, render_difference
-from spark.campaign.summary import Summary
-from tests.spark.samples import Sample, campaign, summarise
+from spark.campaign.summary import Summary, summarise
+from tests.spark.samples import Sample, campaign
 
 
 def sample(name: str, **values: object) -> Summary:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 from hypothesis import seed as seeded
@@ -108,7 +109,7 @@ def test_a_failure_reads_as_a_program() -> None:
 def test_the_program_runs() -> None:
     """The lines are Python: executed by hand, they do what they did under Hypothesis."""
     machine = state_machine(load_model(str(TABLE)), removed=["ST-14"])
-    state = machine()
+    state: Any = machine()
     state.open(e=1, p="p1", s="s1")
     with pytest.raises(ViolatedError, match="closed_before"):
         state.open(e=2, p="p1", s="s1")

@@ -70,7 +70,7 @@ def reached_by_search(system: System, scope: Scope, ghosts: frozenset[str], most
     """The search's figures for all reachable states, despite violations; None if there are more than N states."""
 
     def keeping(*arguments: object, **options: object) -> Interpreter:
-        return Interpreter(*arguments, **(options | {"ghosts": ghosts}))  # type: ignore[arg-type]
+        return Interpreter(*arguments, **(options | {"ghosts": ghosts}))
 
     result = search(system, scope, symmetry=False, properties=(), budget=Budget(states=most), interpreter=keeping)
     figures = result.figures

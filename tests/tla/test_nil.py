@@ -32,7 +32,7 @@ def value(expr: Expr, env: Env) -> object:  # noqa: C901 - one case for each kin
         case Name(name):
             return env[name]
         case Read(keys=(key,)):
-            return OTHER[value(key, env)]  # type: ignore[index]
+            return OTHER[value(key, env)]
         case Not(arg):
             return not value(arg, env)
         case And(args):
@@ -74,7 +74,7 @@ class Conditions:
         plain = [Unwrap(self.a, self.kind), Unwrap(self.b, self.kind), self.v]
         terms = [*plain, *(Read("f", (term,), self.kind) for term in plain)]
         ops = ("==", "!=", "<", ">=") if isinstance(self.kind, NatType) else ("==", "!=")
-        return [Compare(op, *sides) for op in ops for sides in itertools.permutations(terms, 2)]  # type: ignore[arg-type]
+        return [Compare(op, *sides) for op in ops for sides in itertools.permutations(terms, 2)]
 
     def conjunctions(self) -> Iterator[Expr]:
         """Conjunctions of tests and comparisons in any order: all with one comparison, a sample of those with two."""

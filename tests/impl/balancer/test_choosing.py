@@ -136,7 +136,7 @@ class DeafChooser(FastChooser):
 
     def __init__(self, snapshot: ClusterSnapshot, judge: ActionJudge) -> None:
         super().__init__(snapshot, judge)
-        self.changed = lambda *_: None  # type: ignore[method-assign]
+        self.changed = lambda *_: None
 
 
 def test_actions_with_equal_fields_are_equal() -> None:

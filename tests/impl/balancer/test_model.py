@@ -43,7 +43,7 @@ def lead(broker: int) -> Partition:
 
 def taken(made: ClusterModel, now: int = 0, **options: object) -> ClusterSnapshot:
     """The snapshot of a time."""
-    return take_snapshot(made, now, **options)  # type: ignore[arg-type]
+    return take_snapshot(made, now, **options)
 
 
 def test_a_record_that_leaves_the_leader_changes_nothing() -> None:

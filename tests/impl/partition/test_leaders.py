@@ -46,10 +46,10 @@ def _counting(world: World, fetched: list[int]) -> World:
                 fetched.append(number)
             return fetch(begin, end)
 
-        found.fetch = noted  # type: ignore[method-assign]
+        found.fetch = noted
         return found
 
-    world.open = noting  # type: ignore[method-assign]
+    world.open = noting
     return world
 
 

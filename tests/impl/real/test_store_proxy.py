@@ -146,7 +146,7 @@ def parsed(data: bytes, read: Callable[[asyncio.StreamReader], object]) -> objec
         reader = asyncio.StreamReader()
         reader.feed_data(data)
         reader.feed_eof()
-        return await read(reader)  # type: ignore[misc]
+        return await read(reader)
 
     return asyncio.run(run())
 
@@ -155,7 +155,7 @@ def test_a_question_before_the_body_is_answered_here() -> None:
     """A client that asks whether to go on is told so, and the store is not asked."""
     data = b"PUT /b/a HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nhi"
     sink = Sink()
-    found = parsed(data, lambda reader: read_request(reader, sink))  # type: ignore[arg-type]
+    found = parsed(data, lambda reader: read_request(reader, sink))
     assert sink.data == b"HTTP/1.1 100 Continue\r\n\r\n"
     assert getattr(found, "data", None) == b"PUT /b/a HTTP/1.1\r\nContent-Length: 2\r\n\r\nhi"
 

@@ -266,7 +266,7 @@ def test_a_scenario_repeats_a_run(of: BalancerCase) -> None:
     assert text.count("op: plan") == (len(run.rounds) + 1 if run.end == CYCLE else 0)
     [safe] = read_text(f"{text}profile: {{balancer: safe}}\n", "case.yaml")
     assert run_scenario(safe, frozenset()).failure is not None
-    assert f"{run.violation.label}: {run.violation.message}" in "\n".join(lines(run))  # type: ignore[union-attr]
+    assert f"{run.violation.label}: {run.violation.message}" in "\n".join(lines(run))
 
 
 def test_scenarios_of_drawn_runs_pass() -> None:

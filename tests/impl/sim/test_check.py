@@ -103,7 +103,7 @@ def _of(*wanted: int) -> object:
         values = {each.value for each in question.options.operations_of or ()}
         indexes = {each.index for each in question.options.recorded or ()}
         found = (Violation("lost", 0, ""),) if set(wanted) <= values and 5 in indexes else ()
-        return CheckResult(None, found, {})  # type: ignore[arg-type]
+        return CheckResult(None, found, {})
 
     return ask
 
@@ -118,7 +118,7 @@ def _question(operations: int, faults: int) -> Question:
 
 def test_the_smallest_run_has_only_what_is_needed() -> None:
     """Two operations far apart and one fault remain."""
-    found = shrink(_question(100, 30), "lost", _of(3, 97))  # type: ignore[arg-type]
+    found = shrink(_question(100, 30), "lost", _of(3, 97))
     assert [each.value for each in found.question.options.operations_of or ()] == [3, 97]
     assert [each.index for each in found.question.options.recorded or ()] == [5]
     assert found.complete
@@ -128,7 +128,7 @@ def test_the_smallest_run_has_only_what_is_needed() -> None:
 def test_another_violation_is_not_followed() -> None:
     """If another oracle objects to the smaller run, the run is not taken."""
     question = _question(4, 6)
-    found = shrink(question, "owner", _of(1))  # type: ignore[arg-type]
+    found = shrink(question, "owner", _of(1))
     assert found.question == question
 
 
@@ -138,7 +138,7 @@ def test_a_run_that_needs_another_weather_is_made_small() -> None:
     def ask(question: Question) -> CheckResult:
         values = [each.value for each in question.options.operations_of or ()]
         found = 7 in values and (len(values) == 20 or question.seed == WHOLE.seed + 2)
-        return CheckResult(None, (Violation("lost", 0, ""),) if found else (), {})  # type: ignore[arg-type]
+        return CheckResult(None, (Violation("lost", 0, ""),) if found else (), {})
 
     found = shrink(_question(20, 4), "lost", ask)
     assert [each.value for each in found.question.options.operations_of or ()] == [7]
@@ -152,7 +152,7 @@ def test_a_fault_moves_when_another_one_is_left_out() -> None:
     def ask(question: Question) -> CheckResult:
         indexes = {each.index for each in question.options.recorded or ()}
         found = {0, 3} <= indexes or 1 in indexes
-        return CheckResult(None, (Violation("lost", 0, ""),) if found else (), {})  # type: ignore[arg-type]
+        return CheckResult(None, (Violation("lost", 0, ""),) if found else (), {})
 
     tape = tuple(Fault("a", index, kind, 0.5, index) for index, kind in ((0, "crash_fast"), (3, "loss"), (9, "loss")))
     question = replace(_question(1, 0), options=replace(_question(1, 0).options, recorded=tape))
@@ -166,9 +166,9 @@ def test_a_limit_ends_the_shrinking(limit: str) -> None:
     """At its limit the shrinker returns its smallest run, and says that it may not be the smallest."""
     left = iter(range(7))
     if limit == "runs":
-        found = shrink(_question(100, 30), "lost", _of(3, 97), most=7)  # type: ignore[arg-type]
+        found = shrink(_question(100, 30), "lost", _of(3, 97), most=7)
     else:
-        found = shrink(_question(100, 30), "lost", _of(3, 97), go_on=lambda: next(left, None) is not None)  # type: ignore[arg-type]
+        found = shrink(_question(100, 30), "lost", _of(3, 97), go_on=lambda: next(left, None) is not None)
     assert not found.complete
     assert found.runs <= 7
     assert len(found.question.options.operations_of or ()) < 100
@@ -212,7 +212,7 @@ def _outcome(seed: int, **changed: object) -> RunSummary:
         "crashed": {("a.py", 1, "f"): 1},
         "decided": {"ST-14": 2},
     }
-    return RunSummary(**(fields | changed))  # type: ignore[arg-type]
+    return RunSummary(**(fields | changed))
 
 
 def test_outcomes_add_up() -> None:

@@ -26,7 +26,7 @@ KINDS = [("V6", "G1"), ("legacy", "G1"), ("V6", "G0"), ("legacy", "G0")]
 @cache
 def checked(seed: int, version: str, generation: str) -> CheckResult:
     """A run with faults, and the oracles' verdict."""
-    return check(Question(seed=seed, options=SHORT, version=version, generation=generation))  # type: ignore[arg-type]
+    return check(Question(seed=seed, options=SHORT, version=version, generation=generation))
 
 
 def history(run: CheckResult) -> str:
@@ -76,7 +76,7 @@ def swap(partitions: int) -> Options:
 @pytest.mark.parametrize(("version", "generation"), KINDS)
 def test_fifty_partitions_change_places(version: str, generation: str) -> None:
     """LP-06. Two brokers with two threads each swap all their partitions."""
-    found = check(Question(seed=1, options=swap(50), version=version, generation=generation))  # type: ignore[arg-type]
+    found = check(Question(seed=1, options=swap(50), version=version, generation=generation))
     assert found.violations == ()
     assert found.run.counts["handovers"] >= 50
     assert found.run.counts["healing ms"] < 60_000

@@ -184,7 +184,7 @@ def test_a_list_may_be_old_when_it_comes() -> None:
     queue.run(200)
     assert answers == []
     queue.run(5_000)
-    assert answers[0].entries == ()  # type: ignore[union-attr]
+    assert answers[0].entries == ()
 
 
 def test_throttling_lasts() -> None:

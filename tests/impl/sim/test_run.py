@@ -16,10 +16,10 @@ from impl.broker import messages
 from impl.client.history import FINAL
 from impl.errors import E
 from impl.sim.faults import KINDS, UNNAMED
-from impl.sim.heal import HANDOVERS
 from impl.sim.options import Options
 from impl.sim.run import Run, RunStoppedError, simulate
 from impl.sim.script import ScriptOperation
+from impl.sim.stages import HANDOVERS
 from tests.impl.sim.fake_broker import FakeBroker
 
 SHORT = Options(operations=150, span_ms=60_000)

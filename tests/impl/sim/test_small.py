@@ -33,7 +33,7 @@ def test_none_is_found_where_there_is_none(streams: int, keys: int) -> None:
 
     def ask(question: Question) -> CheckResult:
         calls.append(question)
-        return CheckResult(None, (Violation("lost", 0, ""),), {})  # type: ignore[arg-type]
+        return CheckResult(None, (Violation("lost", 0, ""),), {})
 
     assert not list(small_runs(replace(BROKEN, options=Options(streams=streams)), "log", ask))
     assert len(calls) == len(SIZES) * SEEDS * keys
@@ -80,7 +80,7 @@ def needing(needed: set[ScriptOperation]) -> Ask:
 
     def ask(candidate: Question) -> CheckResult:
         there = needed <= set(candidate.options.operations_of or ())
-        return CheckResult(None, (Violation("lost", 0, ""),) if there else (), {})  # type: ignore[arg-type]
+        return CheckResult(None, (Violation("lost", 0, ""),) if there else (), {})
 
     return ask
 
