@@ -101,9 +101,9 @@ def test_edits_are_rejected(edit: Edit, least: float, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("edit", "least"), LEAST)
 def test_many_edits_are_rejected(edit: Edit, least: float, tmp_path: Path) -> None:
-    """The share holds for ten logs with ten edits each."""
-    found, made = rejected(edit, 10, 10, tmp_path)
-    assert made == 100
+    """The share holds for ten logs with twenty edits each."""
+    found, made = rejected(edit, 10, 20, tmp_path)
+    assert made == 200
     assert found >= least * made, (found, made)
 
 

@@ -72,11 +72,10 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("units", [2, 15])
-def test_a_killed_worker_is_replaced(tmp_path: Path, whole: dict[str, bytes], units: int) -> None:
+def test_a_killed_worker_is_replaced(tmp_path: Path, whole: dict[str, bytes]) -> None:
     """Spark retries the killed worker's units, and the tables are those of an undisturbed campaign."""
     running = CampaignProcess(tmp_path / "a")
-    running.wait_for_units(place(tmp_path / "a"), units)
+    running.wait_for_units(place(tmp_path / "a"), 2)
     next(below(running, is_worker)).kill()
     code, _, said = running.end()
 

@@ -142,7 +142,7 @@ PINNED = [
 ]
 CHOSEN = (
     *("ownership tiny", "ownership default", "ownership tiny ST-14", "ownership tiny late_answers"),
-    *("stream_log tiny", "stream_log large", "wal large", "fast_close tiny late_close"),
+    *("stream_log tiny", "wal large", "fast_close tiny late_close"),
     *("reassignment tiny", "controller_tables tiny"),
 )
 """A sample. All would take more than an hour: Spark runs a job for each level, and compiles in each process."""
