@@ -20,15 +20,15 @@ help: ## say what there is to run
 verify: $(READY) ## check every model against its pinned results, and print the table
 	$(PY) -m holdfast verify
 
-# Whole folders, so that a new test needs no mark. The slowest of them takes seconds.
+# Whole folders, so that a new test needs no mark, but for two files that take half of the time.
 QUICK := tests/language tests/lower tests/trace tests/repo tests/docs/test_pages.py tests/docs/test_protocol.py \
-    tests/docs/test_architecture.py
+    tests/docs/test_architecture.py --ignore=tests/language/test_meaning.py --ignore=tests/lower/test_differential.py
 
 quick: $(READY) ## lint and the fast tests: under a minute
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m pytest --numprocesses=auto --hypothesis-profile=ci -m "not slow and not long" $(QUICK)
-	@echo "make quick leaves out: types, machine code, Z3, Java, Spark, the commands, the models; make test has them"
+	@echo "make quick leaves out: types, steps by two executors, machine code, Z3, Java, Spark, the commands, the models; make test has them"
 
 test: $(READY) ## lint, types and the tests that a change must pass
 	$(PY) -m ruff check .
