@@ -42,7 +42,7 @@ class Case:
     @property
     def mark(self) -> ScopeMark:
         """The scope as its author wrote it."""
-        return self.model.tiny  # type: ignore[attr-defined]
+        return self.model.tiny  # type: ignore[attr-defined]  # Every drawn source declares it.
 
     def compiled(self) -> System:
         """The compiled system. Raises ModelError."""

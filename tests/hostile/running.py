@@ -176,7 +176,7 @@ def _be_command(case: HostileCase, environment: Mapping[str, str], work: Path, k
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else 1
     # As the interpreter does at its end.
-    threading._shutdown()  # type: ignore[attr-defined]
+    threading._shutdown()  # type: ignore[attr-defined]  # It has no public name.
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         try:
