@@ -152,7 +152,7 @@ def _import_file(path: Path, *, alone: bool = False) -> ModuleType:
     if len(parts) > 1:
         _check_visible(path, root, full)
     try:
-        with _named_if_late(path), _same_streams():
+        with _named_if_late(path), _same_streams(), _without_compiled_files():
             module = importlib.import_module(full) if len(parts) > 1 else _import_alone(full, path)
     except (ModelError, KeyboardInterrupt):
         raise
@@ -206,6 +206,21 @@ def _named_if_late(path: Path) -> Iterator[None]:
         yield
     finally:
         timer.cancel()
+
+
+@contextmanager
+def _without_compiled_files() -> Iterator[None]:
+    """A block in which imports read no compiled file, and write none.
+
+    Python takes a compiled file for that of its source if both name the same second and size. After two edits within a
+    second, or after the file of another version came with the same time, it may be that of another model.
+    """
+    before = sys.pycache_prefix, sys.dont_write_bytecode
+    sys.pycache_prefix, sys.dont_write_bytecode = os.devnull, True  # no file can be below it
+    try:
+        yield
+    finally:
+        sys.pycache_prefix, sys.dont_write_bytecode = before
 
 
 @contextmanager

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import py_compile
 import sys
 import threading
 from collections.abc import Iterator
@@ -83,6 +85,23 @@ def test_a_module_is_named_after_its_file(folder: Path) -> None:
     first, second = (load_model(f"{name}/lantern.py").__module__ for name in ("one", "two"))
     assert first == "_model_lantern"
     assert second.startswith("_model_lantern_")
+
+
+@pytest.mark.parametrize("loaded", ["lamp.py", "pack/lamp.py", "pack/room.py"])
+def test_a_compiled_file_of_another_text_is_not_loaded(folder: Path, loaded: str) -> None:
+    """Python takes a compiled file for that of a source with the same time and size; the loader reads the source."""
+    (folder / "pack").mkdir()
+    (folder / "pack" / "__init__.py").write_text("")
+    (folder / "pack" / "room.py").write_text("from pack.lamp import Lamp\n\n\nclass Room(Lamp):\n    pass\n")
+    changed = folder / loaded.replace("room", "lamp")
+    for size in (3, 9):
+        changed.write_text(LAMP.replace("Scope({})", f"Scope({{}}, depth={size})"))
+        os.utime(changed, (1e9, 1e9))
+        if size == 3:
+            py_compile.compile(str(changed))
+
+    assert compile_model(load_model(loaded)).scope("tiny").depth == 9
+    assert not (folder / "pack" / "__pycache__" / f"room.{sys.implementation.cache_tag}.pyc").exists()
 
 
 def test_a_model_is_no_neighbour_of_another_folder(folder: Path) -> None:
