@@ -12,6 +12,10 @@ READY := $(VENV)/.ready
 # stand for a version that is not there.
 SUITABLE := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
 
+# The tests start thousands of processes. Where Python may write no compiled files, each process compiles all that it
+# imports, so it may write them here, whatever the environment says.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: help verify quick test test-slow mutants hostile bench guards pages spec changelog format lock clean
 
 help: ## say what there is to run
