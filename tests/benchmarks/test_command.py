@@ -18,21 +18,26 @@ from benchmarks.scope_search import ScopeSearch
 DEFAULT = {"check", "search", "walks", "live", "prove"}
 
 
+def figures() -> Measurements:
+    """Some measurements. No part of the benchmark runs for them."""
+    measured = Measurements({"check.cold": 2.0, "limits": Limits(1.4, 1.2, 100.0)})
+    for checker, seconds in {"one": 1.0, "two": 0.8, "tlc": 150.0}.items():
+        measured.values[f"one_word.{checker}"] = ScopeSearch(1_000, 5_000, 9, seconds)
+    measured.values["one_word.profile"] = SearchProfile(dict.fromkeys(PARTS, 7.0), 38.0, 5.0)
+    measured.fail("one_word.spin", "there is no spin on PATH", absent=True)
+    return measured
+
+
 @pytest.fixture(autouse=True)
 def chosen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[set[Part]]:
-    """The parts that each run chooses. Nothing is measured, and each run reaches the same."""
+    """The parts that each run chooses. Nothing is measured: each run has the same figures."""
     found: list[set[Part]] = []
 
-    def gather(parts: set[Part], _effort: object) -> Measurements:
+    def gathered(parts: set[Part], _effort: object) -> Measurements:
         found.append(set(parts))
-        measured = Measurements({"check.cold": 2.0, "limits": Limits(1.4, 1.2, 100.0)})
-        for checker, seconds in {"one": 1.0, "two": 0.8, "tlc": 150.0}.items():
-            measured.values[f"one_word.{checker}"] = ScopeSearch(1_000, 5_000, 9, seconds)
-        measured.values["one_word.profile"] = SearchProfile(dict.fromkeys(PARTS, 7.0), 38.0, 5.0)
-        measured.fail("one_word.spin", "there is no spin on PATH", absent=True)
-        return measured
+        return figures()
 
-    monkeypatch.setattr(command, "gather", gather)
+    monkeypatch.setattr(command, "gather", gathered)
     monkeypatch.setattr(command, "RESULTS", tmp_path / "results" / "latest.json")
     monkeypatch.setattr(command, "HISTORY", tmp_path / "history")
     return found
@@ -70,8 +75,8 @@ def test_the_table_has_every_goal(chosen: list[set[Part]], capsys: pytest.Captur
 def test_a_failure_ends_with_1(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """A measurement that fails is a row and a line with the reason; the table is printed, and the code is 1."""
 
-    def failing(parts: set[Part], effort: object) -> Measurements:
-        measured = gather(parts, effort)
+    def failing(_parts: set[Part], _effort: object) -> Measurements:
+        measured = figures()
         measured.fail("prove", "it [broke]")
         return measured
 
