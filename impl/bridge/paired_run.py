@@ -50,7 +50,7 @@ class PairedRun:
         self.session = pairing.begin(self.cells)
         self.used: set[IntendedDifference] = set()
         """The intended differences that the run has met."""
-        different = _different(pairing.of_model(self.cells), self._facts())
+        different = _different(pairing.facts(start), self._facts())
         assert not different, f"the controller does not begin where the model does: {different}"
 
     @property
@@ -147,7 +147,7 @@ class PairedRun:
             for name, value in values.items():
                 if answer.values.get(name) != value:
                     return f"{name}: the model has {value}, the controller {answer.values.get(name)}"
-        return _different(self.pairing.of_model(self.pairing.cells(after)), facts)
+        return _different(self.pairing.facts(after), facts)
 
     def _excused(self, call: PairedCall, before: Cells, error: E, answer: ControllerAnswer) -> E:
         """The error that the controller must answer: the model's, or another one that an intended difference allows."""

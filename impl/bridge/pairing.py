@@ -206,7 +206,7 @@ class Pairing(ABC):
     def choices(self) -> Callable[[bytes], dict[str, dict[tuple[Value, ...], ModelChoice]]]:
         """A cached function from a state to the choices there: by action, then by arguments."""
 
-        @lru_cache(maxsize=1 << 10)
+        @lru_cache(maxsize=1 << 12)
         def read(state: bytes) -> dict[str, dict[tuple[Value, ...], ModelChoice]]:
             return {
                 action: {values: self._choice(state, action, call) for values, call in calls.items()}
@@ -223,7 +223,7 @@ class Pairing(ABC):
     def kinds(self) -> Callable[[bytes], dict[str, dict[str, dict[tuple[Value, ...], ModelChoice]]]]:
         """A cached function from a state to the choices there: by kind, action and arguments."""
 
-        @lru_cache(maxsize=1 << 10)
+        @lru_cache(maxsize=1 << 12)
         def read(state: bytes) -> dict[str, dict[str, dict[tuple[Value, ...], ModelChoice]]]:
             found: dict[str, dict[str, dict[tuple[Value, ...], ModelChoice]]] = {}
             for kind in ("step", "repeat", "refusal", "none"):
@@ -235,9 +235,29 @@ class Pairing(ABC):
 
         return read
 
-    def choice(self, state: bytes, action: str, values: tuple[Value, ...]) -> ModelChoice:
-        """The choice of one call. Where only one is of interest, this takes less time than ``choices``."""
-        return self._choice(state, action, self._calls[action][values])
+    @cached_property
+    def choice(self) -> Callable[[bytes, str, tuple[Value, ...]], ModelChoice]:
+        """A cached function from a state, an action and its sender's arguments to their choice.
+
+        Where only one choice is of interest, this takes less time than ``choices``.
+        """
+        calls = self._calls
+
+        @lru_cache(maxsize=1 << 14)
+        def read(state: bytes, action: str, values: tuple[Value, ...]) -> ModelChoice:
+            return self._choice(state, action, calls[action][values])
+
+        return read
+
+    @cached_property
+    def facts(self) -> Callable[[bytes], Facts]:
+        """A cached function from a state of the model to the facts in it, which nobody changes."""
+
+        @lru_cache(maxsize=1 << 14)
+        def read(state: bytes) -> Facts:
+            return self.of_model(self.cells(state))
+
+        return read
 
     def codes(self, action: str, values: tuple[Value, ...]) -> list[Args]:
         """The codes of all full tuples of arguments that a sender's arguments become."""

@@ -168,7 +168,7 @@ class RequestGraph:
     def facts(self, state: bytes) -> str:
         """The facts about the controller in a state, as text."""
         if state not in self._facts:
-            self._facts[state] = repr(self.pairing.of_model(self.pairing.cells(state)))
+            self._facts[state] = repr(self.pairing.facts(state))
         return self._facts[state]
 
     def key(self, state: bytes, call: PairedCall) -> EdgeKey | None:

@@ -68,7 +68,7 @@ def taken(run: PairedRun, call: PairedCall, *, queries: bool = True) -> list[Sta
         known["records"] = []
     steps.append(Statement(last, _answered(last, error) | known))
     # In the same state the facts are the same, and no query would show anything.
-    changed = pairing.queries(pairing.of_model(before), pairing.of_model(run.cells)) if queries and not rests else []
+    changed = pairing.queries(pairing.facts(state), pairing.facts(run.state)) if queries and not rests else []
     for query, told in changed:
         # The run has compared what the model knows of the ranges.
         ranges = {"ranges": query.perform(run.session)["ranges"]} if "owner" in told else {}
