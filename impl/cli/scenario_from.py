@@ -13,10 +13,11 @@ from holdfast.cli.output_files import ScenarioFile
 from holdfast.ir.errors import UsageError
 from holdfast.ir.load import model_names
 from impl.bridge.counterexample import CounterexampleFile, scenario_of
-from impl.bridge.missing_rules import NeededRules, lacks_switch, needed
+from impl.bridge.missing_rules import PROFILES, NeededRules, lacks_switch, needed
 from impl.bridge.paired_run import DisagreementError
 from impl.bridge.pairings import PAIRINGS
 from impl.bridge.suite import Goal, suite_of
+from impl.rules import guards
 from impl.scenario.language import read_text
 from impl.scenario.suggest import unknown
 
@@ -145,7 +146,7 @@ def _told(out: Path, steps: int, made: CounterexampleFile, rules: NeededRules) -
     """The lines of the report."""
     outcome = "passes" if rules.verdict.failure is None else "fails"
     lines = [f"{out}: {steps} steps; with all rules it {outcome}"]
-    lines += [f"  without {name} it {'fails' if fails else 'passes'}" for name, fails in rules.own]
+    lines += [f"  {_lacking(name)} it {'fails' if fails else 'passes'}" for name, fails in rules.own]
     lines += [f"  {name}: {_foreign(name)}" for name in made.foreign]
     if rules.verdict.failure is None and rules.own and not rules.is_needed:
         lines.append(f"  the run does not show the rule at its end; try a run to another property: {made.search} NAME")
@@ -153,6 +154,13 @@ def _told(out: Path, steps: int, made: CounterexampleFile, rules: NeededRules) -
         lines.append(f"  {'also ' if rules.own else ''}fails without {', '.join(rules.others)}")
     lines += [f"  no operation: {each}" for each in made.skipped]
     return lines
+
+
+def _lacking(name: str) -> str:
+    """How a run of the file lacks a rule: by an option of ``holdfast scenario run``, or by a profile in the file."""
+    if name in PROFILES:
+        return f"with profile: {{{name}}}"
+    return f"with {'--without' if name in guards() else '--switch'} {name}"
 
 
 def _foreign(name: str) -> str:

@@ -259,11 +259,20 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captur
     assert main(["scenario", "from-trace", line_of("CA-23-overlap"), "--out", "made.yaml"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "made.yaml: 9 steps; with all rules it passes",
-        "  without cancel: K it fails",
+        "  with profile: {cancel: K} it fails",
         "  also fails without CA-27, RA-44",
     ]
     assert main(["scenario", "run", "made.yaml"]) == 0
     assert main(["scenario", "run", "made.yaml", "--without", "CA-27"]) == 12
+
+
+@pytest.mark.parametrize(("page", "option"), [("CA-42", "--without CA-41"), ("EL-06", "--switch EL-06")])
+def test_option_lets_the_file_fail(page: str, option: str, tmp_path: Path, capsys: Captured) -> None:
+    """With the option that the command names, the file fails."""
+    out = str(tmp_path / "made.yaml")
+    assert main(["scenario", "from-trace", line_of(page), "--out", out]) == 0
+    assert f"  with {option} it fails" in capsys.readouterr().out.splitlines()
+    assert main(["scenario", "run", out, *option.split()]) == 12
 
 
 def test_scope_that_is_too_small(tmp_path: Path) -> None:
@@ -302,7 +311,7 @@ def test_command_fails_if_the_rule_is_not_needed(tmp_path: Path, capsys: Capture
     line = next(line for line in LINE.findall((PAGES / "CA-25-unclean.md").read_text()) if "-CA-25" in line)
     assert main(["scenario", "from-trace", line, "--out", str(tmp_path / "made.yaml")]) == 12
     told = capsys.readouterr().out.splitlines()
-    assert "  without CA-25 it passes" in told
+    assert "  with --without CA-25 it passes" in told
     search = "holdfast check replica_reassignment --scope tiny --without CA-25 --property NAME"
     assert f"  the run does not show the rule at its end; try a run to another property: {search}" in told
 
