@@ -212,8 +212,8 @@ def _named_if_late(path: Path) -> Iterator[None]:
 def _without_compiled_files() -> Iterator[None]:
     """A block in which imports read no compiled file, and write none.
 
-    Python takes a compiled file for that of its source if both name the same second and size. After two edits within a
-    second, or after the file of another version came with the same time, it may be that of another model.
+    Python compares the time, in seconds, and the size of a source with those that its compiled file names. Two edits
+    within a second may leave both the same, and so may an archive with two versions. Python would run the older text.
     """
     before = sys.pycache_prefix, sys.dont_write_bytecode
     sys.pycache_prefix, sys.dont_write_bytecode = os.devnull, True  # no file can be below it

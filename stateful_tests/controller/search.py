@@ -87,11 +87,11 @@ def _explored(pairing: Pairing, start: bytes, run: tuple[PairedCall, ...]) -> li
     lockstep.try_refusals()
     repeats = list(lockstep.calls("repeat"))
     try:
-        # A repeat changes nothing, so one run can have all of them.
+        # A repeat changes nothing, so one run can have all repeats of a state.
         for call in repeats:
             lockstep.take(call)
     except DisagreementError:
-        # It has the repeats before it, too, which are seldom needed.
+        # That run is too long if the last repeat differs alone; then its replay raises the shorter disagreement.
         for call in repeats:
             _replayed(pairing, start, (*run, call))
         raise

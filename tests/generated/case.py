@@ -41,8 +41,9 @@ class Case:
 
     @property
     def mark(self) -> ScopeMark:
-        """The scope as its author wrote it."""
-        return self.model.tiny  # type: ignore[attr-defined]  # Every drawn source declares it.
+        """The scope as its author wrote it; every drawn source declares it."""
+        mark: ScopeMark = vars(self.model)["tiny"]
+        return mark
 
     def compiled(self) -> System:
         """The compiled system. Raises ModelError."""
